@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+#
+# make                 build everything into build/          make O=DIR   … into DIR
+# make CC=clang        with another compiler                 make VARIANT=asan|tsan   … into build/asan, build/tsan
+# make quickstart      install what building needs, build, trace a real job
+# make check           install what testing needs, run all tests
+# make help            the other targets
+
+MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+SHELL := /bin/bash
+
+VERSION := 0.1.0
+ABI_VERSION := 0
+
+VARIANT ?=
+O ?= build$(addprefix /,$(VARIANT))
+
+ifneq ($(filter default undefined,$(origin CC)),)
+CC := gcc
+endif
+ifneq ($(filter default undefined,$(origin CXX)),)
+CXX := g++
+endif
+ifneq ($(filter default undefined,$(origin AR)),)
+AR := ar
+endif
+FUZZ_CC ?= clang
+PROTOC_C ?= protoc-c
+PKG_CONFIG ?= pkg-config
+PYTHON ?= python3
+
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+# A system prefix keeps its configuration where the daemon looks by itself; any other prefix keeps it inside.
+SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
+
+# ---------------------------------------------------------------------------------------------------------------- flags
+
+CFLAGS ?= -O2 -g
+WERROR ?= -Werror
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion -Wvla -Wformat=2 $(WERROR)
+FORTIFY := $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+
+ifeq ($(VARIANT),)
+SANITIZE :=
+HARDEN := -fstack-protector-strong $(FORTIFY)
+else ifeq ($(VARIANT),asan)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+HARDEN :=
+else ifeq ($(VARIANT),tsan)
+SANITIZE := -fsanitize=thread -fno-omit-frame-pointer
+HARDEN :=
+else
+$(error VARIANT is asan or tsan, not $(VARIANT))
+endif
+
+# _GNU_SOURCE is defined empty, so that a file that defines it for itself does not redefine it.
+BASE_CFLAGS = -std=gnu17 -D_GNU_SOURCE= -DFT_VERSION='"$(VERSION)"' -I. $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
+HOST_CFLAGS = $(BASE_CFLAGS) $(HARDEN) $(SANITIZE) -I$(O)/gen -fPIC -pthread $(PKG_CFLAGS)
+HOST_LDFLAGS = $(SANITIZE) -pthread -Wl,--as-needed -Wl,-z,relro -Wl,-z,now $(LDFLAGS)
+
+# The shim is built without what may call back into it (fortify, stack protector, builtins that become calls), without
+# large-file renaming (open would become open64), and never sanitized: it runs in programs that are not.
+SHIM_ONLY_CFLAGS := -U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS -fvisibility=hidden -fno-stack-protector -fno-builtin \
+                    -fasynchronous-unwind-tables -fexceptions
+SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) -O2 -fPIC -ftls-model=initial-exec
+SHIM_LDFLAGS = -shared -Wl,-soname,libflowtap-preload.so -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,defs \
+               -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libgcc $(LDFLAGS)
+# The same code for unit tests: linked into the test binary, exporting nothing, sanitized where the variant is.
+SHIM_UNIT_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SANITIZE) -DFT_SHIM_UNIT_TEST -fPIE
+
+PKG_PROTO := libprotobuf-c zlib
+PKG_DAEMON := libuv libsystemd
+PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKG_PROTO) $(PKG_DAEMON) 2>/dev/null)
+PROTO_LIBS = $(shell $(PKG_CONFIG) --libs $(PKG_PROTO)) -lm
+DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs $(PKG_DAEMON)) $(PROTO_LIBS)
+
+# -------------------------------------------------------------------------------------------------------------- sources
+
+PROTO_SRC := $(wildcard proto/*.c)
+PROTO_DEF := $(wildcard proto/*.proto)
+DAEMON_SRC := $(wildcard daemon/*.c)
+CLI_SRC := $(wildcard client/cli/*.c)
+SHIM_SRC := $(wildcard client/shim/*.c client/shim/*.S)
+ANNOTATE_SRC := $(wildcard client/annotate/*.c)
+
+object = $(addprefix $(O)/$(1)/,$(addsuffix .o,$(basename $(2))))
+
+PROTO_GEN_H := $(PROTO_DEF:%.proto=$(O)/gen/%.pb-c.h)
+PROTO_GEN_O := $(PROTO_DEF:%.proto=$(O)/obj/gen/%.pb-c.o)
+PROTO_OBJ := $(call object,obj,$(PROTO_SRC)) $(PROTO_GEN_O)
+DAEMON_OBJ := $(call object,obj,$(DAEMON_SRC))
+CLI_OBJ := $(call object,obj,$(CLI_SRC))
+SHIM_OBJ := $(call object,obj,$(SHIM_SRC))
+SHIM_UNIT_OBJ := $(call object,obj/unit-shim,$(SHIM_SRC))
+ANNOTATE_OBJ := $(call object,obj,$(ANNOTATE_SRC))
+
+PROTO_LIB := $(O)/lib/libflowtap-proto.a
+DAEMON_UNIT_LIB := $(O)/obj/unit-daemon.a
+CLI_UNIT_LIB := $(O)/obj/unit-cli.a
+
+PROGRAMS := $(if $(CLI_SRC),$(O)/bin/flowtap) $(if $(DAEMON_SRC),$(O)/bin/flowtapd)
+LIBRARIES := $(if $(PROTO_OBJ),$(PROTO_LIB)) $(if $(SHIM_SRC),$(O)/lib/libflowtap-preload.so) \
+             $(if $(ANNOTATE_SRC),$(O)/lib/libflowtap.so)
+
+.PHONY: all
+all: $(PROGRAMS) $(LIBRARIES)
+
+# A change of compiler or flags rebuilds what it touches.
+FLAGS_FILE := $(O)/obj/flags
+$(FLAGS_FILE): FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(CC) $(HOST_CFLAGS) $(SHIM_CFLAGS))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(CC) $(HOST_CFLAGS) $(SHIM_CFLAGS))' > $@
+.PHONY: FORCE
+FORCE:
+
+# ---------------------------------------------------------------------------------------------------------------- rules
+
+DEPEND = -MMD -MP -MF $(@:.o=.d)
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-8s %s\n' $(1) $(@:$(O)/%=%))
+
+$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: %.proto
+	$(call say,PROTO)
+	@mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --c_out=$(O)/gen $<
+
+$(O)/obj/gen/%.pb-c.o: $(O)/gen/%.pb-c.c $(FLAGS_FILE)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HOST_CFLAGS) -w $(DEPEND) -c -o $@ $<
+
+$(SHIM_OBJ): $(O)/obj/%.o:
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SHIM_CFLAGS) $(DEPEND) -c -o $@ $(filter $*.c $*.S,$^)
+
+$(SHIM_UNIT_OBJ): $(O)/obj/unit-shim/%.o:
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SHIM_UNIT_CFLAGS) $(DEPEND) -c -o $@ $(filter $*.c $*.S,$^)
+
+define shim_source
+$(call object,obj,$(1)) $(call object,obj/unit-shim,$(1)): $(1) $$(FLAGS_FILE)
+endef
+$(foreach source,$(SHIM_SRC),$(eval $(call shim_source,$(source))))
+
+$(O)/obj/%.o: %.c $(FLAGS_FILE) | $(PROTO_GEN_H)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HOST_CFLAGS) $(DEPEND) -c -o $@ $<
+
+$(PROTO_LIB): $(PROTO_OBJ)
+$(DAEMON_UNIT_LIB): $(filter-out %/main.o,$(DAEMON_OBJ))
+$(CLI_UNIT_LIB): $(filter-out %/main.o,$(CLI_OBJ))
+$(PROTO_LIB) $(DAEMON_UNIT_LIB) $(CLI_UNIT_LIB):
+	$(call say,AR)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $(filter %.o,$^)
+
+$(O)/bin/flowtapd: $(DAEMON_OBJ) $(PROTO_LIB)
+	$(call say,LD)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HOST_LDFLAGS) -o $@ $^ $(DAEMON_LIBS)
+
+$(O)/bin/flowtap: $(CLI_OBJ) $(PROTO_LIB)
+	$(call say,LD)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HOST_LDFLAGS) -o $@ $^ $(PROTO_LIBS)
+
+$(O)/lib/libflowtap-preload.so: $(SHIM_OBJ)
+	$(call say,LD)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SHIM_LDFLAGS) -o $@ $^
+
+# The application's library is loaded by any program, so it is not sanitized either.
+$(ANNOTATE_OBJ): HOST_CFLAGS = $(BASE_CFLAGS) $(FORTIFY) -fPIC -fvisibility=hidden
+$(O)/lib/libflowtap.so: $(ANNOTATE_OBJ)
+	$(call say,LD)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -Wl,-soname,libflowtap.so.$(ABI_VERSION) -Wl,-z,relro -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $^
+	@ln -sf libflowtap.so $@.$(ABI_VERSION)
+
+# -------------------------------------------------------------------------------------------------------------- install
+
+MAN1 := $(wildcard client/cli/*.1)
+MAN8 := $(wildcard daemon/*.8)
+
+.PHONY: install uninstall
+install: all
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig $(INCLUDEDIR) $(MANDIR)/man1 $(MANDIR)/man8 \
+		$(SYSCONFDIR)/flowtap)
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)/
+	install -m 644 $(O)/lib/libflowtap-preload.so $(DESTDIR)$(LIBDIR)/
+	install -m 644 $(O)/lib/libflowtap.so $(DESTDIR)$(LIBDIR)/libflowtap.so.$(ABI_VERSION)
+	ln -sf libflowtap.so.$(ABI_VERSION) $(DESTDIR)$(LIBDIR)/libflowtap.so
+	install -m 644 client/annotate/flowtap.h $(DESTDIR)$(INCLUDEDIR)/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+		-e 's|@VERSION@|$(VERSION)|' client/annotate/flowtap.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/flowtap.pc
+	$(if $(MAN1),install -m 644 $(MAN1) $(DESTDIR)$(MANDIR)/man1/)
+	$(if $(MAN8),install -m 644 $(MAN8) $(DESTDIR)$(MANDIR)/man8/)
+	# A configuration that somebody edited stays; the new one is laid beside it.
+	if [ -e $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf ]; then \
+		cmp -s etc/flowtapd.conf $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf || \
+		install -m 644 etc/flowtapd.conf $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf.new; \
+	else \
+		install -m 644 etc/flowtapd.conf $(DESTDIR)$(SYSCONFDIR)/flowtap/; \
+	fi
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,flowtap flowtapd)
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libflowtap-preload.so libflowtap.so libflowtap.so.$(ABI_VERSION) \
+		pkgconfig/flowtap.pc)
+	rm -f $(DESTDIR)$(INCLUDEDIR)/flowtap.h
+	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(notdir $(MAN1))) $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN8)))
+	rm -f $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf.new
+	if cmp -s etc/flowtapd.conf $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf; then \
+		rm -f $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf; fi
+
+.PHONY: clean help
+clean:
+	rm -rf $(O)
+
+help:
+	@sed -n 's/^# make/make/p; s/^# | //p' Makefile tests/tests.mk
+
+include tests/tests.mk
+
+-include $(shell find $(O)/obj $(O)/fuzz $(O)/tests -name '*.d' 2>/dev/null)
