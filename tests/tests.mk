@@ -50,8 +50,8 @@ unit: $(UNIT_BIN)
 PROGRAM_SRC := $(wildcard tests/programs/*.c)
 PROGRAM_CC_SRC := $(wildcard tests/programs/*.cc)
 PROGRAM_BIN := $(PROGRAM_SRC:%.c=$(O)/%) $(PROGRAM_CC_SRC:%.cc=$(O)/%)
-PROGRAM_CFLAGS := -D_GNU_SOURCE= -std=gnu17 -O2 -g -Wall -Wextra $(WERROR) -pthread -I. -Iclient/annotate
-PROGRAM_CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra $(WERROR) -pthread -I. -Iclient/annotate
+PROGRAM_CFLAGS := -D_GNU_SOURCE= -std=gnu17 -O2 -g -Wall -Wextra $(WERROR) -pthread -I. -Itests/programs -Iclient/annotate
+PROGRAM_CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra $(WERROR) -pthread -I. -Itests/programs -Iclient/annotate
 
 said = $$(sed -n '1,20s|^// $(1): *||p' $<)
 optional = || { why="$(call said,OPTIONAL)"; [ -n "$$why" ] && echo "  SKIP     $(notdir $@): needs $$why" && rm -f $@; }
@@ -59,21 +59,21 @@ optional = || { why="$(call said,OPTIONAL)"; [ -n "$$why" ] && echo "  SKIP     
 $(PROGRAM_SRC:%.c=$(O)/%): $(O)/%: %.c tests/tests.mk
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(PROGRAM_CFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(call said,LDFLAGS) -ldl $(optional)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(call said,LDFLAGS) -ldl -lrt $(optional)
 
 $(PROGRAM_CC_SRC:%.cc=$(O)/%): $(O)/%: %.cc tests/tests.mk
 	$(call say,CXX)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(call said,LDFLAGS) -ldl $(optional)
+	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(call said,LDFLAGS) -ldl -lrt $(optional)
 
 .PHONY: test-programs
 test-programs: $(PROGRAM_BIN)
 
 .PHONY: integration soak
 integration: all test-programs
-	$(PYTEST) tests/integration -m 'not soak' $(ARGS)
+	FLOWTAP_BUILD=$(abspath $(O)) $(PYTEST) tests/integration -m 'not soak' $(ARGS)
 soak: all test-programs
-	$(PYTEST) tests/integration -m soak $(ARGS)
+	FLOWTAP_BUILD=$(abspath $(O)) $(PYTEST) tests/integration -m soak $(ARGS)
 
 # ---------------------------------------------------------------------------------------------------------------- bench
 
@@ -142,7 +142,7 @@ shellcheck:
 	shellcheck $$(git ls-files -co --exclude-standard | xargs grep -lE '^#!/(usr/bin/env |bin/)(ba)?sh' --)
 lint: format-check shellcheck
 meta: all test-programs
-	$(PYTEST) tests/meta $(ARGS)
+	FLOWTAP_BUILD=$(abspath $(O)) $(PYTEST) tests/meta $(ARGS)
 
 # -------------------------------------------------------------------------------------------------- the two first commands
 
