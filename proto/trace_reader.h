@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads one trace file, whole, torn, damaged or hostile.
+//
+// _open reads all of the file except the blocks' data: records into tables,
+// block heads into a list. Blocks are decoded after that, one by one, by as many
+// threads as one likes, each with a decoder of its own. Nothing is printed.
+//
+// Trust: the file may hold any bytes. Lengths are checked against the file's
+// size and the maxima below before anything is allocated; ids that a row names
+// may have no record (a damaged TABLES frame): look-ups then return NULL.
+// Nothing that a file says makes a call fail that worked on its other parts: it
+// is a problem in the reader's list, and is_partial.
+//
+// Memory: what _open keeps is bounded by options.memory_max, a decoder by about
+// 12 MiB. No file stays mapped, and no descriptor open but one in each decoder.
+//
+// Threads: after _open a reader does not change; all const functions may be
+// called from any thread. A decoder belongs to one thread at a time.
+#ifndef FT_PROTO_TRACE_READER_H
+#define FT_PROTO_TRACE_READER_H
+
+#include "proto/trace_record.h"
+
+struct ft_trace_reader;
+struct ft_trace_decoder;
+
+struct ft_trace_reader_options {
+	size_t memory_max; // bytes for tables and lists; 0 means FT_TRACE_MEMORY_DEFAULT
+	// Called now and then while _open reads; may be NULL.
+	void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
+	void *progress_context;
+};
+#define FT_TRACE_MEMORY_DEFAULT ((size_t)1 << 30)
+
+// What is wrong with a file (enum ft_problem). "damage": events or records are
+// missing, the file is partial. "note": good to know, nothing is missing.
+#define FT_PROBLEMS(X)                                                                                                 \
+	X(1, DAMAGED, "damage", "bytes that are no whole frame")                                                       \
+	X(2, TORN, "damage", "the file ends inside a frame")                                                           \
+	X(3, NO_HEADER, "damage", "the file's header is missing")                                                      \
+	X(4, EMPTY, "damage", "the file is empty")                                                                     \
+	X(5, BAD_RECORD, "damage", "a record cannot be read")                                                          \
+	X(6, BAD_BLOCK, "damage", "a block of events cannot be read")                                                  \
+	X(7, MISSING_RECORD, "damage", "events name records that are missing")                                         \
+	X(8, LIMIT, "damage", "the reader's memory limit was reached")                                                 \
+	X(9, BAD_TOTALS, "damage", "a block's totals differ from its events")                                          \
+	X(10, NOT_CLOSED, "note", "the file was not closed: its writer still runs or was killed")                      \
+	X(11, BAD_INDEX, "note", "the index at the end differs from the file")                                         \
+	X(12, UNKNOWN_FRAME, "note", "frames of a newer format were skipped")
+
+#define FT_PROBLEM_ENUM(value, name, severity, text) FT_PROBLEM_##name = value,
+enum ft_problem { FT_PROBLEMS(FT_PROBLEM_ENUM) FT_PROBLEM_END };
+#undef FT_PROBLEM_ENUM
+
+struct ft_trace_problem {
+	uint8_t kind;    // enum ft_problem
+	uint64_t offset; // in the file, bytes
+	uint64_t length; // bytes concerned, 0 where it does not apply
+	uint64_t count;  // how many such (rows, records), at least 1
+};
+
+// Text of the kind; whether it makes the file partial.
+const char *ft_problem_text(unsigned kind);
+bool ft_problem_is_damage(unsigned kind);
+
+// Columns to decode (mask); a column that was not asked for is NULL in the rows.
+enum {
+	FT_COL_START = 1 << 0,
+	FT_COL_DUR = 1 << 1,
+	FT_COL_CALL = 1 << 2, // call and kind
+	FT_COL_FILE = 1 << 3,
+	FT_COL_FILE2 = 1 << 4,
+	FT_COL_FD = 1 << 5,
+	FT_COL_SIZE = 1 << 6,
+	FT_COL_OFFSET = 1 << 7,
+	FT_COL_RESULT = 1 << 8,
+	FT_COL_BYTES = 1 << 9,
+	FT_COL_ARG = 1 << 10,
+	FT_COL_ERR = 1 << 11,
+	FT_COL_CONTEXT = 1 << 12,
+	FT_COL_NAME = 1 << 13, // name and category
+	FT_COL_FLAGS = 1 << 14,
+	FT_COL_HAS = 1 << 15, // which of size ... err are known; comes with each of them
+	FT_COL_ALL = (1 << 16) - 1,
+};
+
+// Rows [first, first + count) belong to this thread, in order of start.
+struct ft_run {
+	uint32_t thread;
+	uint32_t first;
+	uint32_t count;
+};
+
+// A decoded block: one array of `count` values for each column asked for. Valid
+// until the decoder's next use. Unknown values are 0 (see has).
+struct ft_rows {
+	size_t count;
+	const struct ft_run *runs;
+	size_t run_count;
+	const int64_t *start_ns;
+	const int64_t *dur_ns;
+	const uint16_t *call;
+	const uint8_t *kind;
+	const uint32_t *file;
+	const uint32_t *file2;
+	const int32_t *fd;
+	const int64_t *size;
+	const int64_t *offset;
+	const int64_t *result;
+	const uint64_t *bytes;
+	const uint64_t *arg;
+	const int32_t *err;
+	const uint32_t *context;
+	const uint32_t *name;
+	const uint32_t *category;
+	const uint16_t *flags;
+	const uint8_t *has;
+};
+
+// Row i as an event; every column must have been decoded (FT_COL_ALL). `thread`
+// is that of the run which holds the row.
+static inline void ft_rows_event(const struct ft_rows *rows, size_t i, uint32_t thread, struct ft_event *out)
+{
+	*out = (struct ft_event){
+		.start_ns = rows->start_ns[i],
+		.dur_ns = rows->dur_ns[i],
+		.size = rows->size[i],
+		.offset = rows->offset[i],
+		.result = rows->result[i],
+		.bytes = rows->bytes[i],
+		.arg = rows->arg[i],
+		.thread = thread,
+		.file = rows->file[i],
+		.file2 = rows->file2[i],
+		.fd = rows->fd[i],
+		.err = rows->err[i],
+		.context = rows->context[i],
+		.name = rows->name[i],
+		.category = rows->category[i],
+		.call = rows->call[i],
+		.flags = rows->flags[i],
+		.kind = rows->kind[i],
+		.has = rows->has[i],
+	};
+}
+
+// What is known of a block without decoding it.
+struct ft_trace_block {
+	uint64_t offset; // of the frame in the file
+	uint32_t head_len, data_len;
+	uint32_t rows;
+	int64_t start_ns, end_ns; // first start, last end
+};
+
+// How much of each frame kind there is (for `flowtap info`), by enum
+// ft_frame_kind; [0] is unknown kinds.
+struct ft_trace_frames {
+	uint64_t count;
+	uint64_t bytes;
+};
+#define FT_TRACE_FRAME_KINDS 6
+
+// Opens a file. 0, or -errno from the file system, or
+//   -EBADMSG         no trace: not one whole frame in a file that does not begin like one
+//   -EPROTONOSUPPORT a trace of another major version
+//   -ENOMEM
+// options may be NULL.
+int ft_trace_reader_open(const char *path, const struct ft_trace_reader_options *options, struct ft_trace_reader **out);
+// The same for bytes in memory, which must stay as long as the reader.
+int ft_trace_reader_open_memory(const void *bytes, size_t len, const struct ft_trace_reader_options *options,
+				struct ft_trace_reader **out);
+void ft_trace_reader_close(struct ft_trace_reader *reader); // NULL is fine; its decoders first
+
+// All of the file that is not in blocks. Strings are NUL-terminated behind their
+// len bytes. A missing header gives one of zeros and empty strings.
+const char *ft_trace_reader_path(const struct ft_trace_reader *reader); // as opened; "(memory)"
+const struct ft_trace_header *ft_trace_reader_header(const struct ft_trace_reader *reader);
+uint64_t ft_trace_reader_size(const struct ft_trace_reader *reader); // bytes, as it was at _open
+uint64_t ft_trace_reader_events(const struct ft_trace_reader *reader); // rows in all whole blocks
+
+// Look-up by id; NULL (or an empty string with data "") where there is no such
+// record. Ids run from 1 to _max, with holes where the file is damaged.
+struct ft_bytes ft_trace_reader_name(const struct ft_trace_reader *reader, uint32_t id);
+const struct ft_trace_file *ft_trace_reader_file(const struct ft_trace_reader *reader, uint32_t id);
+const struct ft_trace_process *ft_trace_reader_process(const struct ft_trace_reader *reader, uint32_t id);
+const struct ft_trace_thread *ft_trace_reader_thread(const struct ft_trace_reader *reader, uint32_t id);
+const struct ft_trace_call *ft_trace_reader_call(const struct ft_trace_reader *reader, unsigned call);
+// Tags of a context; count 0 where there is none.
+const struct ft_tag *ft_trace_reader_context(const struct ft_trace_reader *reader, uint32_t id, size_t *count);
+
+uint32_t ft_trace_reader_name_max(const struct ft_trace_reader *reader);
+uint32_t ft_trace_reader_file_max(const struct ft_trace_reader *reader);
+uint32_t ft_trace_reader_process_max(const struct ft_trace_reader *reader);
+uint32_t ft_trace_reader_thread_max(const struct ft_trace_reader *reader);
+uint32_t ft_trace_reader_context_max(const struct ft_trace_reader *reader);
+
+// Path of a file's record ("" unknown) and enum ft_file_class of a file id
+// (NONE for 0, UNKNOWN without a record).
+struct ft_bytes ft_trace_reader_file_path(const struct ft_trace_reader *reader, uint32_t file);
+unsigned ft_trace_reader_file_class(const struct ft_trace_reader *reader, uint32_t file);
+// Process id of a thread id, 0 unknown.
+uint32_t ft_trace_reader_thread_process(const struct ft_trace_reader *reader, uint32_t thread);
+
+// Lists in file order.
+const struct ft_trace_gap *ft_trace_reader_gaps(const struct ft_trace_reader *reader, size_t *count);
+const struct ft_trace_loss *ft_trace_reader_losses(const struct ft_trace_reader *reader, size_t *count);
+const struct ft_trace_clock *ft_trace_reader_clocks(const struct ft_trace_reader *reader, size_t *count);
+const struct ft_trace_profile *ft_trace_reader_profiles(const struct ft_trace_reader *reader, size_t *count);
+const struct ft_trace_block *ft_trace_reader_blocks(const struct ft_trace_reader *reader, size_t *count);
+
+// Problems that _open found (at most FT_TRACE_PROBLEMS_MAX are kept, the rest
+// counted); whether any of them is damage; whether END was there.
+#define FT_TRACE_PROBLEMS_MAX 1000
+const struct ft_trace_problem *ft_trace_reader_problems(const struct ft_trace_reader *reader, size_t *count);
+bool ft_trace_reader_is_partial(const struct ft_trace_reader *reader);
+bool ft_trace_reader_is_closed(const struct ft_trace_reader *reader);
+void ft_trace_reader_frames(const struct ft_trace_reader *reader, struct ft_trace_frames out[FT_TRACE_FRAME_KINDS]);
+
+// A decoder serves any number of readers, one after the other, and keeps a
+// descriptor of the last one's file.
+int ft_trace_decoder_create(struct ft_trace_decoder **out);
+void ft_trace_decoder_destroy(struct ft_trace_decoder *decoder); // NULL is fine
+
+// Rows of block i, the columns of `mask` (FT_COL_*). 0, or -EBADMSG where the
+// block's data is damaged (the other blocks are not concerned), -ESTALE where
+// the file was replaced or cut since _open, -ENOMEM, -EIO and the like.
+int ft_trace_decoder_rows(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
+			  uint32_t mask, struct ft_rows *out);
+
+// Totals per call and file class of block i, from its head where that holds
+// them, else from its rows. Valid until the decoder's next use. Errors as above.
+int ft_trace_decoder_aggregates(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
+				const struct ft_trace_aggregate **out, size_t *count);
+// Slots that block i covers. Valid until the decoder's next use.
+int ft_trace_decoder_ranges(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
+			    const struct ft_trace_range **out, size_t *count);
+
+// Checks block i in full: crc, every column, order, references, totals. 0 and a
+// list of its problems (count 0: sound), valid until the decoder's next use; or
+// -errno where it could not be read at all. `flowtap verify` is this for each
+// block, after ft_trace_reader_problems().
+int ft_trace_decoder_verify(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
+			    const struct ft_trace_problem **out, size_t *count);
+
+#endif

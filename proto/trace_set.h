@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// Many trace files read as one job: parts, hosts and users together.
+//
+// Processes, hosts and files have indices of the set here, from 0 and dense, so
+// that totals can be kept in arrays. A process that is in several parts of one
+// host is one; its record is the one of the last part. Threads are told apart
+// by ft_trace_set_thread().
+//
+// Threads: after _open a set does not change; all const functions may be called
+// from any thread.
+#ifndef FT_PROTO_TRACE_SET_H
+#define FT_PROTO_TRACE_SET_H
+
+#include "proto/trace_reader.h"
+
+struct ft_trace_set;
+
+#define FT_TRACE_SET_NONE UINT32_MAX
+
+// The path that could not be opened, and why (-errno as ft_trace_reader_open();
+// -ENODATA: a folder without any trace).
+struct ft_trace_set_error {
+	char *path; // free() it; NULL where it is not about one path
+	int error;
+};
+
+// Opens files and, in folders of any depth, every *.flow in them (symbolic links
+// in folders are not followed). All or nothing for paths that are named; a file
+// found in a folder that is no trace is counted in _unreadable() and makes the
+// set partial. A file that is named twice is read once. memory_max is for the
+// whole set. error may be NULL.
+int ft_trace_set_open(const char *const *paths, size_t path_count, const struct ft_trace_reader_options *options,
+		      struct ft_trace_set **out, struct ft_trace_set_error *error);
+void ft_trace_set_close(struct ft_trace_set *set); // NULL is fine
+
+// The files, in order of host, part and path.
+size_t ft_trace_set_reader_count(const struct ft_trace_set *set);
+const struct ft_trace_reader *ft_trace_set_reader(const struct ft_trace_set *set, size_t reader);
+
+// Every block of every file, largest first: work for a pool of threads.
+struct ft_trace_set_block {
+	uint32_t reader;
+	uint32_t block;
+};
+const struct ft_trace_set_block *ft_trace_set_blocks(const struct ft_trace_set *set, size_t *count);
+
+uint64_t ft_trace_set_events(const struct ft_trace_set *set); // rows in all blocks
+uint64_t ft_trace_set_bytes(const struct ft_trace_set *set);  // of all files
+bool ft_trace_set_is_partial(const struct ft_trace_set *set);
+size_t ft_trace_set_unreadable(const struct ft_trace_set *set, const char *const **paths);
+
+// Hosts: distinct (host name, boot id).
+size_t ft_trace_set_host_count(const struct ft_trace_set *set);
+struct ft_bytes ft_trace_set_host_name(const struct ft_trace_set *set, uint32_t host);
+uint32_t ft_trace_set_reader_host(const struct ft_trace_set *set, size_t reader);
+
+// Nanoseconds since the epoch of a CLOCK_MONOTONIC time of this file.
+int64_t ft_trace_set_realtime_ns(const struct ft_trace_set *set, size_t reader, int64_t mono_ns);
+// First start and last end of all events and processes, ns since the epoch.
+// false where there is neither.
+bool ft_trace_set_span(const struct ft_trace_set *set, int64_t *start_ns, int64_t *end_ns);
+
+// Processes.
+struct ft_trace_set_process {
+	uint32_t host;
+	uint32_t reader; // whose ids the record's ids (parent, in_call.file) are
+	uint32_t parent; // index of the set, FT_TRACE_SET_NONE unknown
+	const struct ft_trace_process *record;
+};
+size_t ft_trace_set_process_count(const struct ft_trace_set *set);
+const struct ft_trace_set_process *ft_trace_set_process(const struct ft_trace_set *set, uint32_t process);
+// Index of a file's process id, FT_TRACE_SET_NONE without a record.
+uint32_t ft_trace_set_process_of(const struct ft_trace_set *set, size_t reader, uint32_t process_id);
+uint32_t ft_trace_set_process_of_thread(const struct ft_trace_set *set, size_t reader, uint32_t thread_id);
+
+// Threads: distinct (process, ordinal, tid).
+size_t ft_trace_set_thread_count(const struct ft_trace_set *set);
+uint32_t ft_trace_set_thread(const struct ft_trace_set *set, size_t reader, uint32_t thread_id);
+
+// Files: distinct (host, mount point, dev, inode) where dev and inode are known,
+// else (host, path). The path is the first one seen.
+struct ft_trace_set_file {
+	uint32_t host;
+	uint32_t reader; // whose ids the record's ids are
+	struct ft_bytes path;
+	const struct ft_trace_file *record;
+};
+size_t ft_trace_set_file_count(const struct ft_trace_set *set);
+const struct ft_trace_set_file *ft_trace_set_file(const struct ft_trace_set *set, uint32_t file);
+uint32_t ft_trace_set_file_of(const struct ft_trace_set *set, size_t reader, uint32_t file_id);
+
+#endif
