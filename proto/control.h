@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What goes over the daemon's socket, and the policy file beside it.
+ *
+ * The socket is SOCK_SEQPACKET. A client connects (non-blocking), sends one message and closes; no reply is awaited:
+ *
+ *   struct ft_attach, with one descriptor as SCM_RIGHTS: the segment, a memfd sealed with
+ *   F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, of segment_bytes
+ *
+ * A message of another size, magic or major version, with no or more than one descriptor, is refused and counted.
+ * Further kinds of message (status, fetch) are requests with a reply; they have another `kind`.
+ *
+ * The policy file is `<socket path>.policy`: one message flowtap.Policy (policy.proto), world-readable, replaced by
+ * rename. The shim reads it at attach; it takes at most FT_POLICY_BYTES_MAX and ignores fields that it does not know.
+ * No policy file means no daemon: the program runs untraced.
+ */
+#ifndef FT_PROTO_CONTROL_H
+#define FT_PROTO_CONTROL_H
+
+#include <stdint.h>
+
+#define FT_ATTACH_MAGIC UINT32_C(0x31417446) /* "FtA1" */
+
+enum ft_message { FT_MESSAGE_ATTACH = 1, FT_MESSAGE_STATUS = 2 };
+
+struct ft_attach {
+    uint32_t magic;
+    uint32_t kind; /* enum ft_message */
+    uint32_t abi_major, abi_minor;
+    uint64_t segment_bytes;
+    uint32_t pid; /* a claim; the kernel's credentials decide */
+    uint32_t flags;
+};
+
+#define FT_SOCKET_DEFAULT "/run/flowtap/flowtapd.sock"
+#define FT_POLICY_SUFFIX ".policy"
+#define FT_BACKLOG 4096
+enum { FT_SOCKET_PATH_MAX = 100, FT_POLICY_BYTES_MAX = 4096 };
+
+/* Sizes of a segment that a daemon accepts. */
+#define FT_SEGMENT_BYTES_MIN (UINT64_C(512) * 1024)
+#define FT_SEGMENT_BYTES_MAX (UINT64_C(32) * 1024 * 1024)
+
+_Static_assert(sizeof(struct ft_attach) == 32, "attach message");
+
+#endif
