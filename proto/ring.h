@@ -16,9 +16,13 @@
  *
  * States of a chunk (its byte in ft_head.chunk_state), with who moves it:
  *
+ *   NONE --shim or daemon, once there is memory behind it--> FREE
  *   FREE --shim, compare-and-swap--> FILLING --shim, release store--> FULL --daemon, pwrite of the byte--> FREE
  *
- * A chunk has one writing line at a time. Taking it, the shim raises `fill`, writes the chunk's head and only then
+ * The lowest free chunk is taken first, so that few are in use and these are in the cache. A shim that took a chunk and
+ * then found that a signal handler had taken one meanwhile gives its own back unused (FILLING to FREE).
+ * The daemon makes chunks beyond FT_CHUNKS_BY_SHIM when chunks_wanted rises: fallocate, states to FREE, then
+ * chunks_granted. A chunk has one writing line at a time. Taking it, the shim raises `fill`, writes the chunk's head and only then
  * publishes records. The daemon knows the last fill that it has consumed of each chunk, and ignores a head that is not
  * newer: a chunk just taken, whose head still shows the fill before, has nothing to read yet.
  *
@@ -37,7 +41,7 @@
  *   during attach                      a segment whose `ready` is 0: nothing was emitted
  *   between DEFINE and CALL            a name that nobody uses
  *   inside a call                      the line's `call` is set: the process's in_call
- * What zeroed memory means: no segment (magic 0), not ready, chunk FREE, fill 0 = never used, line never used
+ * What zeroed memory means: no segment (magic 0), not ready, chunk NONE, fill 0 = never used, line never used
  * (tid and emitted 0), slot not published (kind 0).
  *
  * Accounting: a line's `emitted` counts each event once, before its slot is reserved; `dropped` counts those for which
@@ -79,7 +83,7 @@ enum {
     FT_PATHS_PENDING = 16,     /* PATH names of a line that a reader keeps */
 };
 
-enum ft_chunk_state { FT_CHUNK_FREE = 0, FT_CHUNK_FILLING = 1, FT_CHUNK_FULL = 2 };
+enum ft_chunk_state { FT_CHUNK_NONE = 0, FT_CHUNK_FREE = 1, FT_CHUNK_FILLING = 2, FT_CHUNK_FULL = 3 };
 
 enum ft_clock { FT_CLOCK_TICKS = 1, FT_CLOCK_MONOTONIC_NS = 2 };
 
@@ -116,8 +120,8 @@ struct ft_head {
     uint32_t lines_page, lines_max, pool_page, chunks_max;
     /* Live words. */
     uint32_t lines_used;     /* lines 0 .. lines_used-1 may have been used */
-    uint32_t chunks_ready;   /* chunks with memory behind them, as the shim took it */
-    uint32_t chunks_granted; /* written by the daemon: chunks 0 .. n-1 have memory, on its account */
+    uint32_t chunks_ready;   /* chunks at or above this were never used by the shim's own growth */
+    uint32_t chunks_granted; /* written by the daemon: it made chunks below this; 0: none */
     uint32_t chunks_wanted;  /* raised by the shim when it found no chunk: counts refusals */
     uint32_t totals_copies;  /* copies of the totals in use, 1 to 4 */
     uint32_t names_lost;     /* definitions that found no slot and were not repeated */
@@ -298,9 +302,9 @@ enum ft_file_kind_wire {
  *   then     device, inode (with FT_DEFINE_INODE), then the bytes of this part
  * A name too long for one record comes in parts: consecutive records of one thread, each with the same id.
  *
- * Ids are per segment, counted up, never used twice. A PATH is a call's argument: written before the call, so that a
- * call that hangs has a name, and used by one CALL of that thread soon after (a signal handler's records may come in
- * between, of at most FT_PATHS_PENDING - 1 further paths; after more of them the shim defines it again). If that CALL
+ * Ids are per segment, counted up, never used twice. A PATH is a call's argument: written after the call has returned
+ * (a path that the kernel refused with EFAULT is not touched) and just before its CALL record, of the same thread; a
+ * signal handler's records may come in between, so a reader keeps the last FT_PATHS_PENDING of each line. If the CALL
  * has FT_EXT_KIND, the id becomes a descriptor's name and lives on, as FD and CWD names do, until a close record with
  * that file id (dup'ed descriptors share an id: other closes may follow, and records of other threads that ran before).
  */
