@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures of the integration tests."""
+
+import os
+
+import pytest
+
+import harness
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "call":
+        item.test_failed = report.failed
+        tap = getattr(item, "tap", None)
+        if report.failed and tap:
+            for log in sorted(tap.folder.rglob("daemon.log")):
+                report.sections.append((str(log), log.read_text(errors="replace")[-4000:]))
+            report.sections.append(("kept folder", str(tap.folder)))
+    return report
+
+
+@pytest.fixture
+def tap(request):
+    """A temporary folder and the means to trace in it; the folder stays where the test failed."""
+    one = harness.Tap()
+    request.node.tap = one
+    yield one
+    one.finish(keep=getattr(request.node, "test_failed", True))
+
+
+def pytest_sessionstart(session):
+    missing = [p for p in (harness.FLOWTAP, harness.FLOWTAPD, harness.PRELOAD) if not p.exists()]
+    if missing and not session.config.option.collectonly:
+        pytest.exit(f"not built: {', '.join(map(str, missing))}; run `make` first", returncode=2)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """A skip is never silent: its reason is printed whatever the options are."""
+    for report in terminalreporter.getreports("skipped"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        terminalreporter.write_line(f"skipped: {report.nodeid}: {reason}")
+
+
+os.umask(0o022)

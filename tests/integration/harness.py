@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""What every integration test stands on: where the built programs are, how a command is traced, what its trace says.
+
+A test gets a `Tap` (fixture `tap`), which owns one temporary folder, and asks it to run a command traced
+(`tap.run`: `flowtap run`; `tap.daemon`: a daemon of its own and the two variables) or untraced (`tap.plain`).
+What comes back is a `Trace`, read through the command's JSON alone, and already checked for promise P3.
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from traced import Trace
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("FLOWTAP_BUILD", REPO / "build")).resolve()
+FLOWTAP = BUILD / "bin/flowtap"
+FLOWTAPD = BUILD / "bin/flowtapd"
+PRELOAD = BUILD / "lib/libflowtap-preload.so"
+PROGRAMS = REPO / "tests/programs"
+
+DEADLINE_S = 60
+
+
+class Finished:
+    """One command that has ended: what it printed and how it ended."""
+
+    def __init__(self, argv, returncode, stdout, stderr):
+        self.argv, self.returncode, self.stdout, self.stderr = argv, returncode, stdout, stderr
+
+    def same(self):
+        return (self.returncode, self.stdout, self.stderr)
+
+
+def clean_environment(**changes):
+    """This process's environment without anything that would trace, and with a fixed locale."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("FLOWTAP") and k != "LD_PRELOAD"}
+    env.update(LC_ALL="C.UTF-8", TZ="UTC")
+    for key, value in changes.items():
+        if value is None:
+            env.pop(key, None)
+        else:
+            env[key] = str(value)
+    return env
+
+
+def end_group(process):
+    """Ends what we started, by the process group that we made for it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def finish(process, argv, stdin=None, deadline=DEADLINE_S):
+    try:
+        out, err = process.communicate(stdin, timeout=deadline)
+    except subprocess.TimeoutExpired:
+        end_group(process)
+        out, err = process.communicate()
+        raise AssertionError(f"{argv} did not end in {deadline} s; stderr: {err[-2000:]!r}") from None
+    return Finished(argv, process.returncode, out, err)
+
+
+def call(argv, *, stdin=None, deadline=DEADLINE_S, **options):
+    """Runs a command to its end or to the deadline; never shares our terminal or our stdin."""
+    argv = [str(a) for a in argv]
+    options.setdefault("env", clean_environment())
+    options.setdefault("start_new_session", True)
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    return finish(process, argv, stdin, deadline)
+
+
+def wait_until(what, condition, deadline=DEADLINE_S):
+    """Polls a condition; the only place where a test may let time pass, and it always has a deadline."""
+    end = time.monotonic() + deadline
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"waited {deadline} s in vain for: {what}")
+
+
+def program(name, *flags, source=None):
+    """The path of a built test program; built here with the header's flags where `make` has not built it."""
+    source = PROGRAMS / (source or f"{name}.c")
+    built = BUILD / "tests/programs" / name
+    newest = max(source.stat().st_mtime, (PROGRAMS / "record.h").stat().st_mtime)
+    if not built.exists() or built.stat().st_mtime < newest:
+        built.parent.mkdir(parents=True, exist_ok=True)
+        part = built.with_name(f"{name}.{os.getpid()}.part")
+        compiler = os.environ.get("CC", "gcc").split()
+        made = call([*compiler, "-std=gnu17", "-O2", "-g", "-pthread", f"-I{PROGRAMS}", *flags, "-o", part, source,
+                     "-ldl", "-lrt"])
+        assert made.returncode == 0, made.stderr.decode()
+        part.rename(built)
+    return built
+
+
+class Daemon:
+    """A flowtapd of the test's own; `env` is what makes a command traced by it."""
+
+    def __init__(self, tap, name, settings=()):
+        self.tap = tap
+        self.folder = tap.folder / name
+        self.folder.mkdir(mode=0o700)
+        self.spool = self.folder / "spool"
+        self.spool.mkdir()
+        self.socket = self.folder / "s"
+        self.log_path = self.folder / "daemon.log"
+        self.settings = settings
+        self.process = None
+
+    def start(self):
+        ready, given = os.pipe()
+        settings = [f"socket={self.socket}", f"spool_dir={self.spool}", f"ready_fd={given}", *self.settings]
+        argv = [str(FLOWTAPD)] + [word for s in settings for word in ("--set", s)]
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            pass_fds=[given], env=clean_environment(), start_new_session=True)
+        os.close(given)
+        self.tap.cleanup.append(self.kill)
+        os.set_blocking(ready, False)
+        try:
+            wait_until("the daemon's ready byte", lambda: self._is_ready(ready), 20)
+        finally:
+            os.close(ready)
+        return self
+
+    def _is_ready(self, ready):
+        assert self.process.poll() is None, f"flowtapd ended with {self.process.returncode}: {self.log()}"
+        try:
+            byte = os.read(ready, 1)
+        except BlockingIOError:
+            return False
+        assert byte, f"flowtapd closed ready_fd without a byte: {self.log()}"
+        return True
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")[-4000:] if self.log_path.exists() else ""
+
+    def env(self, **changes):
+        return clean_environment(**{"FLOWTAP": "1", "LD_PRELOAD": PRELOAD, "FLOWTAP_SOCKET": self.socket, **changes})
+
+    def call(self, argv, *, env=None, **options):
+        return call(argv, env=self.env(**(env or {})), **options)
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+        if self.process:
+            self.process.wait()
+
+    def stop(self, check=True):
+        """Ends the daemon cleanly, all drained, and gives the trace of everything that it saw."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"flowtapd did not end on SIGTERM: {self.log()}") from None
+        assert status == 0, f"flowtapd ended with {status}: {self.log()}"
+        trace = Trace(self.spool, read_command)
+        if check:
+            trace.check_accounting()
+        return trace
+
+
+def read_command(*words):
+    """Runs one reading command; gives its Finished."""
+    return call([FLOWTAP, *words], deadline=120)
+
+
+class Tap:
+    """A test's own folder and everything that it started."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="flowtap-test-"))
+        self.work = self.folder / "work"
+        self.work.mkdir()
+        self.cleanup = []
+        self.runs = 0
+
+    def plain(self, argv, **options):
+        options.setdefault("cwd", self.work)
+        return call(argv, **options)
+
+    def run(self, argv, *, options=(), env=None, check=True, deadline=DEADLINE_S, stdin=None, cwd=None, status=0):
+        """`flowtap run` of one command; the Trace has the finished command as `.ran`."""
+        self.runs += 1
+        out = self.folder / f"trace{self.runs}"
+        ran = call([FLOWTAP, "run", "-o", out, *options, "--", *argv], env=clean_environment(**(env or {})),
+                   deadline=deadline, stdin=stdin, cwd=cwd or self.work)
+        assert status is None or ran.returncode == status, (ran.returncode, ran.stdout[-2000:], ran.stderr[-2000:])
+        trace = Trace(out, read_command)
+        trace.ran = ran
+        if check:
+            trace.check_accounting()
+        return trace
+
+    def daemon(self, *settings):
+        self.runs += 1
+        return Daemon(self, f"d{self.runs}", settings).start()
+
+    def finish(self, keep):
+        for step in reversed(self.cleanup):
+            step()
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)

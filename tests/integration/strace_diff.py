@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Compares what `strace -f` saw of a command with what a trace of the same command says.
+
+Per process image (a process between two execs, known by its command line) and per file: how many opens, reads, writes
+and so on, and their bytes. libc's own calls are subtracted by the written list tests/data/libc_does_itself.py.
+"""
+
+import collections
+import importlib.util
+import os
+import re
+
+import harness
+import strace_log
+
+_spec = importlib.util.spec_from_file_location("libc_does_itself", harness.REPO / "tests/data/libc_does_itself.py")
+libc = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(libc)
+
+MOVING = ("read", "write", "transfer")
+FAMILY = {
+    "open": "open", "openat": "open", "openat2": "open", "creat": "open", "mkstemp": "open", "mkostemp": "open",
+    "mkstemps": "open", "mkostemps": "open", "fopen": "open", "freopen": "open",
+    "read": "read", "readv": "read", "pread": "read", "preadv": "read", "preadv2": "read",
+    "write": "write", "writev": "write", "pwrite": "write", "pwritev": "write", "pwritev2": "write",
+    "sendfile": "transfer", "copy_file_range": "transfer", "splice": "transfer", "tee": "transfer",
+    "close": "close", "lseek": "seek", "unlink": "unlink", "unlinkat": "unlink", "rmdir": "unlink",
+    "rename": "rename", "renameat": "rename", "renameat2": "rename", "mkdir": "mkdir", "mkdirat": "mkdir",
+    "link": "link", "linkat": "link", "symlink": "link", "symlinkat": "link",
+    "chmod": "chmod", "fchmod": "chmod", "fchmodat": "chmod",
+    "truncate": "truncate", "ftruncate": "truncate", "fallocate": "truncate", "fsync": "sync", "fdatasync": "sync",
+}
+UNNAMED = ("close", "seek", "unlink", "rename", "mkdir", "link", "chmod", "truncate", "sync")
+TEMPORARY = re.compile(r"(/tmp/(?:cc|sort|pymp-)|/dev/shm/sem\.)\w{4,8}")
+
+
+def family_of(name):
+    """The family of a call by its interposed name: 64-bit, fortified and `__` forms are the same call."""
+    plain = re.sub(r"^__|_chk$", "", name)
+    plain = re.sub(r"(?:64)?(?:_2)?$", "", plain)
+    plain = re.sub(r"64v2$", "2", plain).replace("64", "")
+    return FAMILY.get(plain)
+
+
+def plain_path(path, pid):
+    """One name for one file in both logs and both runs."""
+    if path is None:
+        return None
+    if re.match(r"(pipe|socket|anon_inode|memfd|net|UNIX|TCP|UDP)\b", path) or path.startswith("/memfd:"):
+        return re.split(r"[:\[]", path.lstrip("/"), maxsplit=1)[0]
+    path = TEMPORARY.sub(r"\1*", path)
+    path = re.sub(r"^/proc/(self|%d)(?=/|$)" % pid, "/proc/PID", path)
+    folder, name = os.path.split(path.removesuffix(" (deleted)"))
+    return os.path.join(os.path.realpath(folder), name) if name not in ("", "..", ".") else os.path.realpath(path)
+
+
+def is_counted(path):
+    """Counts of calls on pipes and sockets depend on the scheduler; their bytes do not."""
+    return path is not None and path.startswith("/")
+
+
+def argv_key(argv):
+    return tuple(TEMPORARY.sub(r"\1*", a) for a in argv)
+
+
+def add(table, family, path, error, size):
+    if family in UNNAMED:
+        table[family, None, None][0] += 1
+    elif family == "open":
+        table[family, path, error][0] += 1
+    else:
+        cell = table[family, path, error]
+        cell[0] += 1 if is_counted(path) or error else 0
+        cell[1] += size
+
+
+def owed_of_strace(image, families):
+    """{(family, path, error): [count, bytes]} owed to the trace by one image, and the bytes below streams per file."""
+    table, stream = collections.defaultdict(lambda: [0, 0]), collections.Counter()
+    for c in image.calls:
+        family = strace_log.FAMILY[c.name]
+        if family not in families:
+            continue
+        who, entry = c.who()
+        if who in ("loader", "raw", "syscall"):
+            continue
+        assert who != "unknown", f"strace gave no stack for {c}"
+        role = "program"
+        if who == "libc":
+            assert entry in libc.ENTRIES, f"libc's {entry} did {c.name}({c.arguments}): not in the written list"
+            role = libc.ENTRIES[entry][2].get(c.name, libc.ENTRIES[entry][0])
+        path = plain_path(c.path if family == "open" else c.first_fd()[1], image.pid)
+        if family == "open" and c.error:
+            path = plain_path(c.name_argument(), image.pid)
+        if role == libc.OWN or (role == libc.OPEN_EVENT and c.error):
+            continue
+        if role == libc.STDIO_IO or (role == libc.STDIO_OPEN and family != "open"):
+            if family in MOVING and c.result > 0:
+                stream[family, path] += c.result
+            continue
+        add(table, family, path, c.error, max(c.result, 0) if family in MOVING else 0)
+    return dict(table), stream
+
+
+def owed_of_trace(events, pid, families):
+    table = collections.defaultdict(lambda: [0, 0])
+    for e in events:
+        family = family_of(e["name"])
+        if family not in families or (e["cat"] == "STDIO" and family != "open"):
+            continue
+        number = e.get("errno") or 0
+        error = errno_name(number) if number else None
+        moved = max(e.get("result") or 0, 0) if family in MOVING else 0
+        add(table, family, plain_path(e.get("path"), pid), error, moved)
+    return dict(table)
+
+
+def errno_name(number):
+    import errno
+    return errno.errorcode[number]
+
+
+def images_of_trace(trace):
+    """[(argv, pid, events)]: each event belongs to the image of its pid that had started last."""
+    entries = collections.defaultdict(list)
+    for p in trace.processes():
+        entries[p["pid"]].append(p)
+    for of_pid in entries.values():
+        of_pid.sort(key=lambda p: p["start"])
+    events = collections.defaultdict(list)
+    for e in trace.events():
+        own = entries[e["pid"]]
+        assert own, f"an event of a process that `processes` does not know: {e}"
+        at = [i for i, p in enumerate(own) if p["start"] * 1e9 <= e["ts"] + 1000]
+        events[e["pid"], at[-1] if at else 0].append(e)
+    return [(tuple(entries[pid][i]["argv"]), pid, of_image) for (pid, i), of_image in events.items()]
+
+
+def grouped(images):
+    """{argv: [table, …]} without empty tables, each list in an order that both sides share."""
+    groups = collections.defaultdict(list)
+    for argv, table in images:
+        if table:
+            groups[argv_key(argv)].append(table)
+    return {argv: sorted(tables, key=lambda t: sorted(map(repr, t.items()))) for argv, tables in groups.items()}
+
+
+def difference(argv, want, have):
+    """Readable lines: what strace saw and the trace has not, and the other way round."""
+    lines = [f"{' '.join(argv)[:150]}: {len(want)} images by strace, {len(have)} by the trace"]
+    for i in range(max(len(want), len(have))):
+        a, b = (want[i] if i < len(want) else {}), (have[i] if i < len(have) else {})
+        for key in sorted(a.keys() | b.keys(), key=repr):
+            if a.get(key) != b.get(key):
+                lines.append(f"  image {i} {key}: strace {a.get(key)}, trace {b.get(key)}")
+    return lines
+
+
+def compare(tap, argv, *, families=tuple(strace_log.FAMILIES), prepare=lambda folder: None, daemon=None, deadline=240):
+    """Runs argv untraced under strace and traced, each in a folder of its own made by `prepare`; asserts equality."""
+    folders = [tap.work / "one"] * 2
+    logs = tap.folder / "strace"
+    logs.mkdir()
+    fresh(folders[0], prepare)
+    seen = harness.call(strace_log.command(str(logs), argv), cwd=folders[0], deadline=deadline)
+    images = [(i.argv, i.pid, *owed_of_strace(i, families)) for i in strace_log.read_folder(logs)]
+    fresh(folders[1], prepare)
+    trace = tap.run(argv, cwd=folders[1], deadline=deadline, status=None)
+    assert (trace.ran.returncode, trace.ran.stdout) == (seen.returncode, seen.stdout), trace.ran.stderr
+    want = grouped((argv_, table) for argv_, _, table, _ in images)
+    have = grouped((argv_, owed_of_trace(events, pid, families)) for argv_, pid, events in images_of_trace(trace))
+    lines = []
+    for key in sorted(want.keys() | have.keys()):
+        if want.get(key) != have.get(key):
+            lines += difference(key, want.get(key, []), have.get(key, []))
+    assert not lines, "\n".join(lines[:120])
+    compare_bytes(images, trace)
+    return trace
+
+
+def fresh(folder, prepare):
+    """The folder has the same name in both runs, so that names and lengths agree."""
+    import shutil
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    prepare(folder)
+
+
+def compare_bytes(images, trace):
+    """Bytes of each named file over the whole job, streams included, against `files`."""
+    want = collections.Counter()
+    for _, _, table, stream in images:
+        for (family, path, error), (_, size) in table.items():
+            if family in ("read", "write") and size and path and path.startswith("/"):
+                want[family, path] += size
+        for (family, path), size in stream.items():
+            if path and path.startswith("/"):
+                want[family, path] += size
+    have = collections.Counter()
+    for f in trace.files():
+        for family, key in (("read", "read_bytes"), ("write", "written_bytes")):
+            have[family, plain_path(f["path"], 0)] += f[key] or 0
+    wrong = {k: (n, have[k]) for k, n in want.items() if have[k] != n and not k[1].startswith("/proc/")}
+    assert not wrong, f"bytes by strace and by `files`: {wrong}"
