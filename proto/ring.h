@@ -158,7 +158,7 @@ struct ft_chunk_head {
     uint32_t tid;
     uint32_t ordinal;
     uint32_t consumed;      /* written by the daemon: slots of fill consumed_fill that are in a file */
-    uint64_t base_ticks;    /* CALL and SPAN records give their start relative to it */
+    uint64_t base_ticks;    /* CALL and SPAN records give their end relative to it */
     uint64_t sequence;      /* 1, 2, ...: order of the chunks of one line */
     uint64_t consumed_fill; /* written by the daemon with `consumed`, as 16 bytes are not one store: fill first */
     uint32_t vfork_pid;     /* not 0: the line was between VFORK begin and end when it took the chunk */
@@ -230,13 +230,14 @@ enum ft_record {
 
 /*
  * CALL, SPAN. One slot:
- *   word 1   0-39 start, ticks after the chunk's base_ticks | 40-63 duration in ticks (FT_DURATION_EXT: extension)
+ *   word 1   0-39 end, ticks after the chunk's base_ticks (a record is written when the call has ended, so the end is
+ *            never before the chunk was taken; the start may be) | 40-63 duration in ticks (FT_DURATION_EXT: extension)
  *   word 2   0-31 file id (SPAN: name id) | 32-63 size as asked (SPAN: category id)
  *   word 3   0-47 offset | 48-59 errno | 60-63 enum ft_result
  * A longer record goes on with an extension: word 4 is a mask of enum ft_ext, then one word for each bit set, in
  * the order of the bits (FT_EXT_INODE: device, inode).
  */
-#define FT_START_MAX ((UINT64_C(1) << 40) - 1)
+#define FT_END_MAX ((UINT64_C(1) << 40) - 1)
 #define FT_DURATION_EXT ((UINT64_C(1) << 24) - 1)
 #define FT_OFFSET_MAX ((UINT64_C(1) << 48) - 1)
 #define FT_W3_ERRNO(w) ((unsigned)((w) >> 48) & 4095u)
