@@ -232,7 +232,8 @@ enum ft_record {
  * CALL, SPAN. One slot:
  *   word 1   0-39 end, ticks after the chunk's base_ticks (a record is written when the call has ended, so the end is
  *            never before the chunk was taken; the start may be) | 40-63 duration in ticks (FT_DURATION_EXT: extension)
- *   word 2   0-31 file id (SPAN: name id) | 32-63 size as asked (SPAN: category id)
+ *   word 2   0-31 file id (SPAN: name id) | 32-63 size as asked, or with FT_CALL_ARG the argument
+ *            (SPAN: category id)
  *   word 3   0-47 offset | 48-59 errno | 60-63 enum ft_result
  * A longer record goes on with an extension: word 4 is a mask of enum ft_ext, then one word for each bit set, in
  * the order of the bits (FT_EXT_INODE: device, inode).
@@ -251,6 +252,7 @@ enum ft_call_flags {
     FT_CALL_CUT = 16,     /* a path was longer than FT_PATH_KEPT_BYTES */
     FT_CALL_VFORK = 32,   /* made by a vfork child: see VFORK */
     FT_CALL_NO_BYTES = 64, /* the result is no count of bytes moved */
+    FT_CALL_ARG = 128,     /* no size: word 2 bits 32-63 are the argument word (as FT_EXT_ARG) */
 };
 
 enum ft_result {
