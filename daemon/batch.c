@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/process.h"
+#include "daemon/record.h"
+
+void ft_batch_trim(struct ft_batch *batch)
+{
+    for (size_t i = 0; i < batch->slabs_count; i++)
+        free(batch->slabs[i]);
+    free(batch->slabs);
+    free(batch->pieces);
+    memset(batch, 0, sizeof(*batch));
+}
+
+void ft_batch_fini(struct ft_batch *batch)
+{
+    ft_batch_trim(batch);
+}
+
+void ft_batch_reset(struct ft_batch *batch)
+{
+    batch->count = 0;
+    batch->chunks_used = 0;
+}
+
+// Room for copies of up to `wanted` chunks in a row; *got of them.
+static uint8_t *room_for_chunks(struct ft_batch *batch, size_t wanted, size_t *got)
+{
+    size_t slab = batch->chunks_used / FT_BATCH_SLAB_CHUNKS, at = batch->chunks_used % FT_BATCH_SLAB_CHUNKS;
+    if (slab == batch->slabs_count) {
+        uint8_t **slabs = realloc(batch->slabs, (slab + 1) * sizeof(*slabs));
+        if (!slabs)
+            return NULL;
+        batch->slabs = slabs;
+        slabs[slab] = aligned_alloc(FT_CHUNK_BYTES, (size_t)FT_BATCH_SLAB_CHUNKS * FT_CHUNK_BYTES);
+        if (!slabs[slab])
+            return NULL;
+        batch->slabs_count++;
+    }
+    *got = wanted < FT_BATCH_SLAB_CHUNKS - at ? wanted : FT_BATCH_SLAB_CHUNKS - at;
+    return batch->slabs[slab] + at * FT_CHUNK_BYTES;
+}
+
+static struct ft_piece *new_piece(struct ft_batch *batch)
+{
+    if (batch->count == batch->room) {
+        size_t room = batch->room ? batch->room * 2 : 16;
+        struct ft_piece *pieces = realloc(batch->pieces, room * sizeof(*pieces));
+        if (!pieces)
+            return NULL;
+        batch->pieces = pieces;
+        batch->room = room;
+    }
+    return &batch->pieces[batch->count];
+}
+
+// How far a chunk is published: the slot behind its last record. FT_RECORD_CORRUPT where a record leaves the chunk.
+static int published_end(const uint8_t *bytes, unsigned from, uint64_t fill)
+{
+    unsigned end = from;
+    for (unsigned at = from; at < FT_CHUNK_SLOTS;) {
+        int slots = ft_record_slots(bytes, at, fill);
+        if (slots == FT_RECORD_CORRUPT)
+            return FT_RECORD_CORRUPT;
+        if (slots == FT_RECORD_UNPUBLISHED) {
+            at = ft_record_find_published(bytes, at + 1, fill);
+            continue;
+        }
+        at += (unsigned)slots;
+        end = at;
+    }
+    return (int)end;
+}
+
+// Begins a new filling in our books where the head is newer; false where the chunk has nothing for us.
+static bool has_news(struct ft_segment_position *position, uint64_t fill)
+{
+    if (fill <= position->fill && (fill < position->fill || position->consumed >= FT_CHUNK_SLOTS))
+        return false;
+    if (fill > position->fill)
+        *position = (struct ft_segment_position){.fill = fill};
+    return true;
+}
+
+static int add_piece(struct ft_batch *batch, struct ft_process *process, uint32_t chunk, uint8_t *bytes)
+{
+    struct ft_segment *segment = &process->segment;
+    struct ft_segment_position *position = ft_segment_position(segment, chunk);
+    struct ft_piece *piece = new_piece(batch);
+    if (!position || !piece)
+        return -ENOMEM;
+    struct ft_chunk_head head;
+    memcpy(&head, bytes, sizeof(head));
+    if (!has_news(position, head.fill))
+        return 0;
+    int end = published_end(bytes, position->consumed, head.fill);
+    bool is_quiet = segment->states[chunk] == FT_CHUNK_FULL || atomic_load(&process->state) != FT_PROCESS_ALIVE;
+    if (end > position->consumed && !is_quiet) {
+        // Partner of the shim's release store of word 0: what the first read saw published, the second reads whole.
+        atomic_thread_fence(memory_order_acquire);
+        int r = ft_segment_read_chunks(segment, chunk, 1, bytes);
+        if (r < 0)
+            return r;
+        memcpy(&head, bytes, sizeof(head));
+        if (head.fill != position->fill)
+            return -EBADMSG; // only we free chunks, so it cannot have been taken again
+    }
+    if (end == FT_RECORD_CORRUPT || (end > position->consumed && head.line >= segment->geometry.lines_max))
+        return -EBADMSG;
+    if (end <= position->consumed && segment->states[chunk] != FT_CHUNK_FULL)
+        return 0;
+    *piece = (struct ft_piece){
+        .process = process,
+        .bytes = bytes,
+        .head = head,
+        .chunk = chunk,
+        .from = position->consumed,
+        .to = position->consumed,
+        .written = position->consumed,
+        .end = (uint16_t)end,
+        .state = segment->states[chunk],
+        .has_holes = position->has_holes,
+    };
+    batch->count++;
+    return 1;
+}
+
+// Chunks from `chunk` on, in a row, that are worth reading.
+static uint32_t run_of_chunks(struct ft_segment *segment, uint32_t chunk)
+{
+    uint32_t count = 0;
+    for (; chunk + count < segment->counts.chunks_ready; count++) {
+        uint32_t at = chunk + count;
+        if (segment->states[at] != FT_CHUNK_FILLING && segment->states[at] != FT_CHUNK_FULL)
+            break;
+        struct ft_segment_position *position = at < segment->positions_count ? &segment->positions[at] : NULL;
+        if (position && position->is_closed) {
+            if (segment->states[at] == FT_CHUNK_FULL && !position->has_holes) {
+                ft_segment_free_chunk(segment, at);
+                position->is_closed = false;
+            }
+            break;
+        }
+    }
+    return count;
+}
+
+static int by_line_and_sequence(const void *a, const void *b)
+{
+    const struct ft_piece *x = a, *y = b;
+    if (x->head.line != y->head.line)
+        return x->head.line < y->head.line ? -1 : 1;
+    return x->head.sequence < y->head.sequence ? -1 : x->head.sequence > y->head.sequence;
+}
+
+int ft_batch_collect(struct ft_batch *batch, struct ft_process *process, size_t *first)
+{
+    struct ft_segment *segment = &process->segment;
+    *first = batch->count;
+    int r = ft_segment_look_again(segment);
+    uint32_t chunk = 0;
+    while (r >= 0 && chunk < segment->counts.chunks_ready) {
+        uint32_t run = run_of_chunks(segment, chunk);
+        if (!run) {
+            chunk++;
+            continue;
+        }
+        size_t got = 0;
+        uint8_t *bytes = room_for_chunks(batch, run, &got);
+        r = bytes ? ft_segment_read_chunks(segment, chunk, (uint32_t)got, bytes) : -ENOMEM;
+        for (size_t i = 0; r >= 0 && i < got; i++)
+            r = add_piece(batch, process, chunk + (uint32_t)i, bytes + i * FT_CHUNK_BYTES);
+        batch->chunks_used += got;
+        chunk += (uint32_t)got;
+    }
+    if (batch->count > *first)
+        qsort(batch->pieces + *first, batch->count - *first, sizeof(*batch->pieces), by_line_and_sequence);
+    return r < 0 ? r : 0;
+}
+
+void ft_batch_commit(struct ft_batch *batch, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct ft_piece *piece = &batch->pieces[i];
+        struct ft_segment *segment = &piece->process->segment;
+        struct ft_segment_position *position = ft_segment_position(segment, piece->chunk);
+        if (!position || segment->fd < 0)
+            continue;
+        if (piece->to != position->consumed) {
+            position->waiting_ns = 0;
+            position->was_deferred = false;
+        }
+        position->consumed = piece->to;
+        position->has_holes = piece->has_holes;
+        bool is_whole = piece->to >= FT_CHUNK_SLOTS;
+        if (is_whole && piece->state == FT_CHUNK_FULL && !piece->has_holes)
+            ft_segment_free_chunk(segment, piece->chunk);
+        else if (piece->to > piece->from)
+            ft_segment_store_consumed(segment, piece->chunk, piece->head.fill, piece->to);
+        position->is_closed = is_whole && !(piece->state == FT_CHUNK_FULL && !piece->has_holes);
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/clock.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ERROR_FLOOR_NS 200
+#define ERROR_CEILING_NS 1000000
+#define TRIES 4
+
+#if defined(__x86_64__)
+#define CLOCKSOURCE "tsc\n"
+static uint64_t ticks_now(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+#elif defined(__aarch64__)
+#define CLOCKSOURCE "arch_sys_counter\n"
+static uint64_t ticks_now(void)
+{
+    uint64_t ticks;
+    __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks)::"memory");
+    return ticks;
+}
+#else
+#define CLOCKSOURCE "none\n"
+static uint64_t ticks_now(void)
+{
+    return (uint64_t)ft_clock_mono_ns();
+}
+#endif
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec now;
+    clock_gettime(id, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+int64_t ft_clock_mono_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+int64_t ft_clock_realtime_offset_ns(void)
+{
+    int64_t before = clock_ns(CLOCK_MONOTONIC);
+    int64_t realtime = clock_ns(CLOCK_REALTIME);
+    int64_t after = clock_ns(CLOCK_MONOTONIC);
+    return realtime - (before + (after - before) / 2);
+}
+
+static bool clocksource_is_ours(void)
+{
+    char text[64] = "";
+    int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    return n > 0 && strcmp(text, CLOCKSOURCE) == 0;
+}
+
+void ft_clock_init(struct ft_clock_pairs *clock, int64_t interval_ns)
+{
+    memset(clock, 0, sizeof(*clock));
+    pthread_mutex_init(&clock->lock, NULL);
+    clock->has_ticks = clocksource_is_ours();
+    clock->interval_ns = interval_ns;
+    clock->error_ns = ERROR_FLOOR_NS;
+}
+
+void ft_clock_fini(struct ft_clock_pairs *clock)
+{
+    pthread_mutex_destroy(&clock->lock);
+}
+
+static double slope(const struct ft_clock_pair *a, const struct ft_clock_pair *b)
+{
+    return (double)(b->mono_ns - a->mono_ns) / (double)(b->ticks - a->ticks);
+}
+
+// Every second pair of the older half goes: what is old is known less finely, but stays known.
+static void thin_out(struct ft_clock_pairs *clock)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < clock->count; i++)
+        if (i >= FT_CLOCK_PAIRS_MAX / 2 || i % 2 == 0)
+            clock->pairs[kept++] = clock->pairs[i];
+    clock->count = kept;
+}
+
+static void note_error(struct ft_clock_pairs *clock, const struct ft_clock_pair *pair, int64_t window_ns)
+{
+    int64_t error = window_ns / 2 + 1;
+    const struct ft_clock_pair *last = &clock->pairs[clock->count - 1];
+    if (clock->count >= 2 && pair->mono_ns - last->mono_ns < 2 * clock->interval_ns) {
+        double ahead = slope(last - 1, last) * (double)(pair->ticks - last->ticks);
+        int64_t off = pair->mono_ns - last->mono_ns - (int64_t)ahead;
+        error += off < 0 ? -off : off;
+    }
+    if (error > clock->error_ns)
+        clock->error_ns = error < ERROR_CEILING_NS ? error : ERROR_CEILING_NS;
+}
+
+static void push_locked(struct ft_clock_pairs *clock, struct ft_clock_pair pair, int64_t window_ns)
+{
+    if (clock->count) {
+        const struct ft_clock_pair *last = &clock->pairs[clock->count - 1];
+        if (pair.ticks <= last->ticks || pair.mono_ns <= last->mono_ns)
+            return;
+        note_error(clock, &pair, window_ns);
+    }
+    if (clock->count == FT_CLOCK_PAIRS_MAX)
+        thin_out(clock);
+    clock->pairs[clock->count++] = pair;
+}
+
+void ft_clock_push(struct ft_clock_pairs *clock, struct ft_clock_pair pair, int64_t window_ns)
+{
+    pthread_mutex_lock(&clock->lock);
+    push_locked(clock, pair, window_ns);
+    pthread_mutex_unlock(&clock->lock);
+}
+
+static void take_pair(struct ft_clock_pairs *clock)
+{
+    struct ft_clock_pair best = {0};
+    uint64_t best_window = UINT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = ticks_now();
+        int64_t mono_ns = ft_clock_mono_ns();
+        uint64_t after = ticks_now();
+        if (after - before >= best_window)
+            continue;
+        best_window = after - before;
+        best = (struct ft_clock_pair){.ticks = before + best_window / 2, .mono_ns = mono_ns};
+    }
+    double ns_per_tick = clock->count ? slope(&(struct ft_clock_pair){0}, &best) : 1;
+    if (clock->count >= 2)
+        ns_per_tick = slope(&clock->pairs[clock->count - 2], &clock->pairs[clock->count - 1]);
+    push_locked(clock, best, (int64_t)((double)best_window * ns_per_tick));
+}
+
+void ft_clock_tick(struct ft_clock_pairs *clock, bool must)
+{
+    pthread_mutex_lock(&clock->lock);
+    if (must || !clock->count || ft_clock_mono_ns() - clock->pairs[clock->count - 1].mono_ns >= clock->interval_ns)
+        take_pair(clock);
+    pthread_mutex_unlock(&clock->lock);
+}
+
+int64_t ft_clock_error_ns(struct ft_clock_pairs *clock)
+{
+    pthread_mutex_lock(&clock->lock);
+    int64_t error_ns = clock->error_ns;
+    pthread_mutex_unlock(&clock->lock);
+    return error_ns;
+}
+
+void ft_clock_view_init(struct ft_clock_view *view, struct ft_clock_pairs *clock)
+{
+    pthread_mutex_lock(&clock->lock);
+    view->count = clock->count;
+    memcpy(view->pairs, clock->pairs, view->count * sizeof(view->pairs[0]));
+    pthread_mutex_unlock(&clock->lock);
+    view->from_ticks = 1;
+    view->to_ticks = 0;
+    view->from_ns = 0;
+    view->ns_per_tick = 1;
+}
+
+void ft_clock_view_seek(struct ft_clock_view *view, uint64_t ticks)
+{
+    if (view->count < 2) {
+        view->from_ticks = view->count ? view->pairs[0].ticks : 0;
+        view->from_ns = view->count ? view->pairs[0].mono_ns : 0;
+        view->to_ticks = UINT64_MAX;
+        return;
+    }
+    unsigned low = 0, high = view->count - 2;
+    while (low < high) {
+        unsigned middle = (low + high + 1) / 2;
+        if (view->pairs[middle].ticks <= ticks)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    const struct ft_clock_pair *a = &view->pairs[low], *b = a + 1;
+    const struct ft_clock_pair *last = &view->pairs[view->count - 1];
+    view->from_ticks = a->ticks;
+    view->from_ns = a->mono_ns;
+    view->to_ticks = b->ticks;
+    // Outside of all pairs the rate over all of them is the best guess.
+    bool is_outside = ticks < view->pairs[0].ticks || ticks >= last->ticks;
+    view->ns_per_tick = is_outside ? slope(&view->pairs[0], last) : slope(a, b);
+    if (ticks >= last->ticks) {
+        view->from_ticks = last->ticks;
+        view->from_ns = last->mono_ns;
+        view->to_ticks = UINT64_MAX;
+    }
+}

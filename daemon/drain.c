@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/drain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/lines.h"
+#include "daemon/record.h"
+#include "proto/calls.h"
+
+// A record that may not be consumed yet.
+#define WAIT 1
+
+int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t from, size_t to)
+{
+    drain->cached_id = 0;
+    for (size_t i = from; i < to; i++) {
+        const struct ft_piece *piece = &batch->pieces[i];
+        for (unsigned at = piece->from; at < piece->end;) {
+            int slots = ft_record_slots(piece->bytes, at, piece->head.fill);
+            if (slots < 0)
+                return -EBADMSG;
+            const uint64_t *record = ft_record_at(piece->bytes, at);
+            if (slots && FT_W0_KIND(record[0]) == FT_RECORD_DEFINE &&
+                ft_names_define(&piece->process->names, record, (unsigned)slots) < 0)
+                return -EBADMSG;
+            at = slots ? at + (unsigned)slots : ft_record_find_published(piece->bytes, at + 1, piece->head.fill);
+        }
+    }
+    return 0;
+}
+
+static const uint8_t kind_of_wire[] = {
+    [FT_FILE_WIRE_UNKNOWN] = FT_FILE_KIND_UNKNOWN,     [FT_FILE_WIRE_REGULAR] = FT_FILE_KIND_REGULAR,
+    [FT_FILE_WIRE_DIRECTORY] = FT_FILE_KIND_DIRECTORY, [FT_FILE_WIRE_BLOCK] = FT_FILE_KIND_BLOCK,
+    [FT_FILE_WIRE_CHAR] = FT_FILE_KIND_CHAR,           [FT_FILE_WIRE_TTY] = FT_FILE_KIND_TTY,
+    [FT_FILE_WIRE_PIPE] = FT_FILE_KIND_PIPE,           [FT_FILE_WIRE_SOCKET] = FT_FILE_KIND_SOCKET,
+    [FT_FILE_WIRE_MEMFD] = FT_FILE_KIND_MEMFD,         [FT_FILE_WIRE_MEMORY] = FT_FILE_KIND_MEMORY,
+    [FT_FILE_WIRE_OTHER] = FT_FILE_KIND_UNKNOWN,
+};
+
+static uint32_t id_or_none(int64_t id)
+{
+    return id > 0 ? (uint32_t)id : 0;
+}
+
+static void add_place(struct ft_drain *drain, const struct ft_name *name, struct ft_trace_file *file)
+{
+    struct ft_mount mount;
+    file->dev = name->device;
+    file->inode = name->inode;
+    if (!ft_mounts_find(drain->mounts, name->device, &mount))
+        return;
+    file->mount = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.point)));
+    file->fstype = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.fstype)));
+    file->block_size = mount.block_size;
+    ft_mount_fini(&mount);
+}
+
+uint32_t ft_drain_file(struct ft_drain *drain, struct ft_process *process, struct ft_name *name)
+{
+    if (name->trace_id && name->trace_part == drain->part)
+        return name->trace_id;
+    ft_names_join(&process->names, name);
+    struct ft_bytes path = {.data = name->text, .len = name->bytes_got};
+    struct ft_trace_file file = {
+        .path = id_or_none(ft_trace_writer_name(drain->writer, path)),
+        .kind = name->kind < sizeof(kind_of_wire) ? kind_of_wire[name->kind] : FT_FILE_KIND_UNKNOWN,
+        .source = name->define == FT_DEFINE_PATH ? FT_PATH_SOURCE_LEXICAL : FT_PATH_SOURCE_KERNEL,
+        .is_cut = name->is_cut,
+    };
+    if (name->has_inode)
+        add_place(drain, name, &file);
+    name->trace_id = id_or_none(ft_trace_writer_file(drain->writer, &file));
+    name->trace_part = drain->part;
+    return name->trace_id;
+}
+
+void ft_drain_add_lost(struct ft_process *process, uint16_t call, uint64_t count, uint64_t bytes, uint64_t time_ns)
+{
+    uint32_t at = 0;
+    while (at < process->lost_count && process->lost[at].call != call)
+        at++;
+    if (at == process->lost_count) {
+        struct ft_process_lost *lost = realloc(process->lost, (at + 1) * sizeof(*lost));
+        if (!lost)
+            return;
+        process->lost = lost;
+        process->lost_count++;
+        lost[at] = (struct ft_process_lost){.call = call};
+    }
+    process->lost[at].count += count;
+    process->lost[at].bytes += bytes;
+    process->lost[at].time_ns += time_ns;
+}
+
+// The file of an id, cached for the runs of calls on one file that programs make. WAIT where its name is not there yet.
+static int find_file(struct ft_drain *drain, struct ft_process *process, const struct ft_piece *piece, uint32_t id,
+                     uint32_t *out)
+{
+    if (id == drain->cached_id) {
+        *out = drain->cached_file;
+        return 0;
+    }
+    *out = 0;
+    if (!id)
+        return 0;
+    struct ft_name *name = ft_names_find(&process->names, id);
+    if (!name) {
+        struct ft_segment_position *position = ft_segment_position(&process->segment, piece->chunk);
+        if (drain->must_not_wait || !position || position->was_deferred)
+            return 0;
+        position->was_deferred = true;
+        return WAIT;
+    }
+    *out = ft_drain_file(drain, process, name);
+    if (name->is_kept) {
+        drain->cached_id = id;
+        drain->cached_file = *out;
+    } else {
+        ft_names_note_used(&process->names, name);
+    }
+    return 0;
+}
+
+static void learn_kind(struct ft_drain *drain, struct ft_process *process, const struct ft_record_event *record)
+{
+    struct ft_name *name = ft_names_find(&process->names, record->file);
+    if (!name)
+        return;
+    name->is_kept = true;
+    name->kind = record->file_kind;
+    if (record->has_inode) {
+        name->has_inode = true;
+        name->device = record->device;
+        name->inode = record->inode;
+    }
+    name->trace_id = 0;
+    drain->cached_id = 0;
+}
+
+static void note_close(struct ft_drain *drain, struct ft_process *process, uint32_t id)
+{
+    struct ft_name *name = ft_names_find(&process->names, id);
+    if (name)
+        name->closed_in = drain->block;
+}
+
+// Bytes that a call moved: told, or its result where that counts bytes.
+static void add_bytes(const struct ft_record_event *record, struct ft_event *event)
+{
+    if (record->has_bytes) {
+        event->bytes = record->bytes;
+        event->has |= FT_HAS_BYTES;
+        return;
+    }
+    if (!record->has_result || record->result < 0 || (record->flags & FT_CALL_NO_BYTES))
+        return;
+    event->bytes = (uint64_t)record->result;
+    event->has |= FT_HAS_BYTES;
+}
+
+static uint16_t event_flags(unsigned flags)
+{
+    return (uint16_t)((flags & FT_CALL_COARSE ? FT_EVENT_F_COARSE_TIME : 0) |
+                      (flags & FT_CALL_RACED ? FT_EVENT_F_RACED : 0) | (flags & FT_CALL_CUT ? FT_EVENT_F_PATH_CUT : 0) |
+                      (flags & FT_CALL_VFORK ? FT_EVENT_F_VFORK_CHILD : 0));
+}
+
+static void fill_event(struct ft_drain *drain, const struct ft_process *process, const struct ft_record_event *record,
+                       struct ft_event *event)
+{
+    int64_t start_ns, end_ns;
+    if (process->clock == FT_CLOCK_TICKS) {
+        end_ns = ft_clock_view_ns(drain->view, record->end_ticks);
+        start_ns = record->duration_ticks ? ft_clock_view_ns(drain->view, record->end_ticks - record->duration_ticks)
+                                          : end_ns;
+    } else {
+        end_ns = (int64_t)record->end_ticks;
+        start_ns = (int64_t)(record->end_ticks - record->duration_ticks);
+    }
+    event->start_ns = start_ns;
+    event->dur_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+    event->size = record->size;
+    event->offset = record->offset;
+    event->result = record->result;
+    event->arg = record->arg;
+    event->fd = record->fd;
+    event->err = record->err;
+    event->flags = event_flags(record->flags);
+    event->has = (uint8_t)((record->has_size ? FT_HAS_SIZE : 0) | (record->has_offset ? FT_HAS_OFFSET : 0) |
+                           (record->has_result ? FT_HAS_RESULT | FT_HAS_ERR : 0) | (record->has_arg ? FT_HAS_ARG : 0));
+}
+
+static int add_row(struct ft_drain *drain, struct ft_process *process, const struct ft_event *event)
+{
+    process->last_event_ns =
+        event->start_ns + event->dur_ns > process->last_event_ns ? event->start_ns + event->dur_ns : process->last_event_ns;
+    if (drain->writer && ft_trace_writer_add(drain->writer, event) == 0) {
+        process->stored++;
+        return 0;
+    }
+    // Without a writer, or where it has no memory: the totals stay.
+    process->dropped[drain->writer ? FT_CAUSE_DAEMON_LIMIT : drain->cause]++;
+    ft_drain_add_lost(process, event->call, 1, event->has & FT_HAS_BYTES ? event->bytes : 0, (uint64_t)event->dur_ns);
+    return 0;
+}
+
+static int take_call(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
+                     const struct ft_piece *piece, const struct ft_record_event *record)
+{
+    struct ft_event event = {.kind = FT_EVENT_CALL, .call = record->call};
+    if (drain->writer) {
+        if (record->has_file_kind)
+            learn_kind(drain, process, record);
+        int r = find_file(drain, process, piece, record->file, &event.file);
+        if (r == 0 && record->file2)
+            r = find_file(drain, process, piece, record->file2, &event.file2);
+        if (r)
+            return r;
+        event.thread = ft_lines_thread(drain, process, line);
+        event.context = ft_lines_context(drain, process, line);
+    }
+    if (record->call == FT_CALL_ID_close && record->file)
+        note_close(drain, process, record->file);
+    fill_event(drain, process, record, &event);
+    add_bytes(record, &event);
+    return add_row(drain, process, &event);
+}
+
+// NAME id of an application's string. WAIT as above.
+static int find_string(struct ft_drain *drain, struct ft_process *process, const struct ft_piece *piece, uint32_t id,
+                       uint32_t *out)
+{
+    *out = 0;
+    struct ft_name *name = ft_names_find(&process->names, id);
+    struct ft_segment_position *position = name ? NULL : ft_segment_position(&process->segment, piece->chunk);
+    if (!name && id && !drain->must_not_wait && position && !position->was_deferred) {
+        position->was_deferred = true;
+        return WAIT;
+    }
+    if (!name)
+        return 0;
+    if (!name->trace_id || name->trace_part != drain->part) {
+        struct ft_bytes text = {.data = name->text, .len = name->bytes_got};
+        name->trace_id = id_or_none(ft_trace_writer_name(drain->writer, text));
+        name->trace_part = drain->part;
+    }
+    *out = name->trace_id;
+    return 0;
+}
+
+static int take_application_event(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
+                                  const struct ft_piece *piece, const struct ft_record_event *record)
+{
+    static const uint8_t kinds[] = {
+        [FT_RECORD_SPAN] = FT_EVENT_SPAN,
+        [FT_RECORD_INSTANT] = FT_EVENT_INSTANT,
+        [FT_RECORD_COUNTER] = FT_EVENT_COUNTER,
+    };
+    struct ft_event event = {.kind = kinds[record->kind]};
+    if (drain->writer) {
+        int r = find_string(drain, process, piece, record->file, &event.name);
+        if (r == 0)
+            r = find_string(drain, process, piece, record->category, &event.category);
+        if (r)
+            return r;
+        event.thread = ft_lines_thread(drain, process, line);
+        event.context = ft_lines_context(drain, process, line);
+    }
+    fill_event(drain, process, record, &event);
+    event.fd = -1;
+    event.size = event.offset = event.result = 0;
+    event.has = 0;
+    if (record->kind == FT_RECORD_COUNTER) {
+        event.arg = (uint64_t)record->result;
+        event.has = FT_HAS_ARG;
+    }
+    return add_row(drain, process, &event);
+}
+
+// One record. 0, WAIT, or -EBADMSG.
+static int take_record(struct ft_drain *drain, struct ft_process_line *line, const struct ft_piece *piece,
+                       const uint64_t *record, unsigned slots)
+{
+    struct ft_process *process = piece->process;
+    struct ft_record_event event;
+    switch (FT_W0_KIND(record[0])) {
+    case FT_RECORD_CALL:
+        if (!ft_record_event(record, slots, piece->head.base_ticks, &event) || !event.call)
+            return -EBADMSG;
+        return take_call(drain, process, line, piece, &event);
+    case FT_RECORD_SPAN:
+    case FT_RECORD_INSTANT:
+    case FT_RECORD_COUNTER:
+        if (!ft_record_event(record, slots, piece->head.base_ticks, &event))
+            return -EBADMSG;
+        return take_application_event(drain, process, line, piece, &event);
+    case FT_RECORD_THREAD:
+        ft_lines_set_thread(line, (uint32_t)record[1], (uint32_t)(record[1] >> 32));
+        return 0;
+    case FT_RECORD_VFORK:
+        line->vfork_pid = FT_W0_CALL(record[0]) ? (uint32_t)record[1] : 0;
+        return 0;
+    case FT_RECORD_TAGS:
+        ft_lines_set_tag(process, line, (uint32_t)record[1], record[1] >> 32 & 1);
+        return 0;
+    default: // DEFINE was read before; LOSS is in the head's names_lost too; PAD; kinds of a later minor version
+        return 0;
+    }
+}
+
+// At an unpublished slot: how many slots to pass over, 0 to stop here for now.
+static unsigned pass_over_hole(struct ft_drain *drain, struct ft_piece *piece)
+{
+    unsigned next = ft_record_find_published(piece->bytes, piece->to + 1u, piece->head.fill);
+    if (next >= piece->end)
+        next = piece->state == FT_CHUNK_FULL ? FT_CHUNK_SLOTS : piece->to;
+    if (next == piece->to || drain->must_not_wait)
+        return next - piece->to;
+    struct ft_segment_position *position = ft_segment_position(&piece->process->segment, piece->chunk);
+    if (!position)
+        return 0;
+    // The wait is for the slot that we stand at: reaching it ends the wait for an earlier one.
+    if (!position->waiting_ns || position->consumed != piece->to)
+        position->waiting_ns = drain->now_ns;
+    if (position->consumed != piece->to || drain->now_ns - position->waiting_ns < drain->torn_wait_ns)
+        return 0;
+    piece->has_holes = true;
+    return next - piece->to;
+}
+
+int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)
+{
+    struct ft_process_line *line = ft_lines_begin_piece(piece);
+    if (!line)
+        return -ENOMEM;
+    while (piece->to < FT_CHUNK_SLOTS) {
+        if (drain->writer && ft_trace_writer_rows(drain->writer) >= drain->rows_max)
+            return FT_DRAIN_BLOCK_FULL;
+        int slots = piece->to < piece->end ? ft_record_slots(piece->bytes, piece->to, piece->head.fill) : 0;
+        if (slots < 0)
+            return -EBADMSG;
+        if (!slots) {
+            unsigned skipped = pass_over_hole(drain, piece);
+            if (!skipped)
+                return FT_DRAIN_DONE;
+            piece->to = (uint16_t)(piece->to + skipped);
+            continue;
+        }
+        int r = take_record(drain, line, piece, ft_record_at(piece->bytes, piece->to), (unsigned)slots);
+        if (r)
+            return r < 0 ? r : FT_DRAIN_DONE;
+        piece->to = (uint16_t)(piece->to + slots);
+    }
+    return FT_DRAIN_DONE;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// From records to events: the chunks that a batch holds of one process, in order, into the trace writer's block.
+//
+// Definitions are read first, of all chunks, since a name may be defined by one thread and used by another. A record that
+// uses a name not yet seen waits for the next block once: its definition was published before it.
+//
+// Belongs to the worker that has the job.
+#ifndef FT_DAEMON_DRAIN_H
+#define FT_DAEMON_DRAIN_H
+
+#include "daemon/batch.h"
+#include "daemon/clock.h"
+#include "daemon/mounts.h"
+#include "daemon/process.h"
+#include "proto/trace_writer.h"
+
+struct ft_drain {
+    struct ft_trace_writer *writer; // NULL: events are counted as lost by `cause`
+    uint32_t part;                  // of the writer's file
+    enum ft_cause cause;
+    uint32_t block; // number of this block
+    int64_t now_ns, torn_wait_ns;
+    struct ft_clock_view *view;
+    struct ft_mounts *mounts;
+    uint64_t rows_max; // of one block
+    bool must_not_wait; // a last drain: what is not there will not come
+
+    // of the process being drained
+    uint32_t cached_id, cached_file;
+};
+
+enum ft_drain_result { FT_DRAIN_DONE, FT_DRAIN_BLOCK_FULL };
+
+// Reads the definitions in pieces [from, to) of one process. -EBADMSG: corrupt.
+int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t from, size_t to);
+
+// Adds the events of a piece, from piece->to on, and moves that. FT_DRAIN_BLOCK_FULL: end the block, then call again.
+// -EBADMSG: corrupt, what was added is good.
+int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece);
+
+// FILE id in the writer's file for a name of the segment; 0 where it is not known.
+uint32_t ft_drain_file(struct ft_drain *drain, struct ft_process *process, struct ft_name *name);
+
+// Adds to the totals of what the daemon itself dropped.
+void ft_drain_add_lost(struct ft_process *process, uint16_t call, uint64_t count, uint64_t bytes, uint64_t time_ns);
+
+#endif

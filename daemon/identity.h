@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// Which job a process belongs to, and what it is in it: job, step, workflow, rank, local rank.
+//
+// In this order: the cgroup that the kernel tells; the process's own cgroup line and environment, as a claim; the login
+// session. One table holds the cgroup patterns of workload managers, one the environment's variables.
+// Pure functions of text; the caller reads /proc.
+#ifndef FT_DAEMON_IDENTITY_H
+#define FT_DAEMON_IDENTITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/trace_record.h"
+
+enum { FT_IDENTITY_JOB_MAX = 200, FT_IDENTITY_STEP_MAX = 64 };
+
+struct ft_identity {
+    char job[FT_IDENTITY_JOB_MAX + 1];
+    char step[FT_IDENTITY_STEP_MAX + 1];
+    uint8_t source; // enum ft_job_source
+    bool has_rank, has_local_rank;
+    uint32_t rank, local_rank;
+    struct ft_bytes workflow; // inside the environment that was given
+};
+
+struct ft_identity_input {
+    struct ft_bytes kernel_cgroup;  // text of /proc/PID/cgroup, read from outside; empty if not to be had
+    struct ft_bytes claimed_cgroup; // the same as the process told it
+    struct ft_bytes environment;    // NUL-separated claims
+    uint32_t login_session;         // /proc/PID/sessionid; UINT32_MAX none
+    uint32_t session;               // session id, 0 unknown
+};
+
+void ft_identity_find(const struct ft_identity_input *input, struct ft_identity *out);
+
+// Job (and step) from the text of a cgroup file; false where no pattern fits.
+bool ft_identity_from_cgroup(struct ft_bytes text, struct ft_identity *out);
+
+// Value of a variable in a NUL-separated environment; false where it is not there.
+bool ft_identity_variable(struct ft_bytes environment, const char *name, struct ft_bytes *value);
+
+// Splits FLOWTAP_TAGS (key=value,...) into at most `room` tags that point into it. Returns how many; *ignored counts
+// those that are no tags.
+size_t ft_identity_tags(struct ft_bytes text, struct ft_tag *tags, size_t room, unsigned *ignored);
+
+#endif

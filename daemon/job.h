@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// A job on this node: its processes, its trace file, and the work that is done for it.
+//
+// The loop thread owns the list of jobs, adds processes through the inbox and decides when a worker takes a job; one
+// worker at a time has it, and everything below "the worker's" is its own. ft_pass_run() is that work.
+#ifndef FT_DAEMON_JOB_H
+#define FT_DAEMON_JOB_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "daemon/batch.h"
+#include "daemon/process.h"
+#include "daemon/storage.h"
+
+struct ft_daemon;
+
+struct ft_job {
+    struct ft_job *next;
+    struct ft_daemon *daemon;
+    uint32_t uid;
+    char key[FT_IDENTITY_JOB_MAX + 1];
+    struct ft_identity identity;
+
+    // between loop and worker
+    pthread_mutex_t lock;
+    struct ft_process *inbox; // under the lock
+    struct ft_process *done;  // under the lock: final, to be taken back by the loop
+    _Atomic bool is_finishing;
+    _Atomic int64_t wake_ns; // a pass is wanted at this time, whatever the last one said
+
+    // the loop's
+    uv_timer_t timer;
+    uv_work_t work;
+    bool is_running, is_closing, is_finished;
+    uint32_t process_count;
+
+    // the worker's
+    struct ft_process *processes;
+    uint32_t worker_count;
+    struct ft_storage storage;
+    struct ft_batch batch;
+    struct ft_clock_view view;
+    uint32_t block_number;
+    int64_t next_pass_ns; // what the pass tells the loop: when the next one is due, INT64_MAX never
+    bool is_all_written;  // finishing: nothing is left to do
+};
+
+// The job of a process, made where there is none. NULL where it cannot be had (limits, memory).
+struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *process);
+
+// Hands a process over and wakes the job.
+void ft_job_add(struct ft_job *job, struct ft_process *process);
+
+// A pass as soon as a worker is free; at `when_ns` at the latest.
+void ft_job_wake(struct ft_job *job, int64_t when_ns);
+
+// Everything is to be written and the file closed; alive processes become gaps.
+void ft_job_finish(struct ft_job *job);
+
+#endif

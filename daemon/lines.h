@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// What a thread line is about at the point where its records were consumed: which thread writes it, which tags hold.
+#ifndef FT_DAEMON_LINES_H
+#define FT_DAEMON_LINES_H
+
+#include "daemon/drain.h"
+
+// The line of a piece, made where it is new; takes over what the chunk's head says where its first slot comes next.
+// NULL where there is no memory.
+struct ft_process_line *ft_lines_begin_piece(const struct ft_piece *piece);
+
+void ft_lines_set_thread(struct ft_process_line *line, uint32_t tid, uint32_t ordinal);
+void ft_lines_set_tag(struct ft_process *process, struct ft_process_line *line, uint32_t string, bool is_process_wide);
+
+// THREAD and CONTEXT ids in the drain's file, 0 where there is no memory (or, of a context, no tag).
+uint32_t ft_lines_make_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line);
+uint32_t ft_lines_make_context(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line);
+
+static inline uint32_t ft_lines_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
+{
+    return line->thread_part == drain->part ? line->thread : ft_lines_make_thread(drain, process, line);
+}
+
+static inline uint32_t ft_lines_context(struct ft_drain *drain, struct ft_process *process,
+                                        struct ft_process_line *line)
+{
+    if (!line->tags_count && !process->tags_all_count)
+        return 0;
+    bool is_current = line->context_part == drain->part && line->context_version == process->context_version;
+    return is_current ? line->context : ft_lines_make_context(drain, process, line);
+}
+
+#endif

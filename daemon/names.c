@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/paths.h"
+
+#define ROOM_MIN 16
+#define BASES_MAX 64
+
+// Ids are counted up, so neighbours come together: the multiplication spreads them.
+static uint32_t home_of(const struct ft_names *names, uint32_t id)
+{
+    return (id * UINT32_C(0x9e3779b1)) & (names->room - 1);
+}
+
+void ft_names_init(struct ft_names *names)
+{
+    memset(names, 0, sizeof(*names));
+}
+
+void ft_names_fini(struct ft_names *names)
+{
+    for (uint32_t i = 0; i < names->room; i++)
+        free(names->slots[i].text);
+    free(names->slots);
+    free(names->used_paths);
+    memset(names, 0, sizeof(*names));
+}
+
+struct ft_name *ft_names_find(const struct ft_names *names, uint32_t id)
+{
+    if (!names->room || !id)
+        return NULL;
+    for (uint32_t at = home_of(names, id);; at = (at + 1) & (names->room - 1)) {
+        struct ft_name *name = &names->slots[at];
+        if (name->id == id)
+            return name;
+        if (!name->id)
+            return NULL;
+    }
+}
+
+static struct ft_name *empty_slot(const struct ft_names *names, uint32_t id)
+{
+    uint32_t at = home_of(names, id);
+    while (names->slots[at].id)
+        at = (at + 1) & (names->room - 1);
+    return &names->slots[at];
+}
+
+static int grow(struct ft_names *names)
+{
+    struct ft_names larger = *names;
+    larger.room = names->room ? names->room * 2 : ROOM_MIN;
+    larger.slots = calloc(larger.room, sizeof(*larger.slots));
+    if (!larger.slots)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < names->room; i++)
+        if (names->slots[i].id)
+            *empty_slot(&larger, names->slots[i].id) = names->slots[i];
+    free(names->slots);
+    *names = larger;
+    return 0;
+}
+
+static struct ft_name *add(struct ft_names *names, uint32_t id, size_t bytes)
+{
+    // Twice the bounds for what one block brings; ft_names_end_block() comes back below them.
+    if (names->count >= 2 * FT_NAMES_MAX || names->text_bytes + bytes > 2 * (size_t)FT_NAMES_BYTES_MAX)
+        return NULL;
+    if (names->count >= names->room / 2 && grow(names) < 0)
+        return NULL;
+    char *text = malloc(bytes ? bytes : 1);
+    if (!text)
+        return NULL;
+    struct ft_name *name = empty_slot(names, id);
+    *name = (struct ft_name){.id = id, .text = text, .bytes = (uint16_t)bytes};
+    names->count++;
+    names->text_bytes += bytes;
+    return name;
+}
+
+// Closes the hole behind a removed slot: what was probed past it moves up.
+static void remove_name(struct ft_names *names, struct ft_name *name)
+{
+    uint32_t hole = (uint32_t)(name - names->slots), mask = names->room - 1;
+    names->text_bytes -= name->bytes;
+    names->count--;
+    free(name->text);
+    for (uint32_t at = (hole + 1) & mask; names->slots[at].id; at = (at + 1) & mask) {
+        uint32_t home = home_of(names, names->slots[at].id);
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue;
+        names->slots[hole] = names->slots[at];
+        hole = at;
+    }
+    memset(&names->slots[hole], 0, sizeof(names->slots[hole]));
+}
+
+int ft_names_define(struct ft_names *names, const uint64_t *record, unsigned slots)
+{
+    uint32_t id = (uint32_t)record[1];
+    size_t all = record[2] & 0xffff, first = record[2] >> 16 & 0xffff, here = record[2] >> 32 & 0xffff;
+    unsigned define = record[2] >> 48 & 0xff, flags = (unsigned)(record[2] >> 56);
+    size_t fixed_words = FT_SLOT_WORDS + (flags & FT_DEFINE_INODE ? 2 : 0);
+    size_t words = (size_t)slots * FT_SLOT_WORDS;
+    if (!id || words < fixed_words || here > (words - fixed_words) * 8 || first > all || here > all - first)
+        return -EBADMSG;
+    struct ft_name *name = ft_names_find(names, id);
+    if (name && (name->bytes_got == name->bytes || name->bytes != all || name->bytes_got != first))
+        return 0;
+    if (!name && first)
+        return 0; // its first part was lost
+    if (!name && !(name = add(names, id, all))) {
+        names->lost++;
+        return 0;
+    }
+    if (!first) {
+        name->base = (uint32_t)(record[1] >> 32);
+        name->define = (uint8_t)define;
+        name->kind = (uint8_t)record[3];
+        name->is_kept = define != FT_DEFINE_PATH;
+        name->is_cut = flags & FT_DEFINE_CUT;
+        name->has_inode = flags & FT_DEFINE_INODE;
+        name->device = name->has_inode ? record[4] : 0;
+        name->inode = name->has_inode ? record[5] : 0;
+    }
+    memcpy(name->text + first, record + fixed_words, here);
+    name->bytes_got = (uint16_t)(first + here);
+    return 0;
+}
+
+void ft_names_set_cwd(struct ft_names *names, const char *path, size_t bytes)
+{
+    if (!bytes || bytes > FT_PATH_KEPT_BYTES || ft_names_find(names, FT_FILE_CWD))
+        return;
+    struct ft_name *name = add(names, FT_FILE_CWD, bytes);
+    if (!name)
+        return;
+    memcpy(name->text, path, bytes);
+    name->bytes_got = (uint16_t)bytes;
+    name->define = FT_DEFINE_CWD;
+    name->kind = FT_FILE_WIRE_DIRECTORY;
+    name->is_kept = name->is_joined = true;
+}
+
+static bool is_relative(const struct ft_name *name)
+{
+    return name->base && name->define == FT_DEFINE_PATH && !(name->bytes_got && name->text[0] == '/');
+}
+
+// Bases that are not joined yet, from the name itself upwards; 0 where one is missing or there are too many.
+static unsigned chain_of_bases(struct ft_names *names, struct ft_name *name, struct ft_name **chain)
+{
+    unsigned count = 0;
+    for (;;) {
+        chain[count++] = name;
+        if (name->is_joined || !is_relative(name))
+            return count;
+        if (count == BASES_MAX || !(name = ft_names_find(names, name->base)))
+            return 0;
+    }
+}
+
+static void join_one(struct ft_names *names, struct ft_name *name, const struct ft_name *base)
+{
+    char path[FT_PATHS_BYTES_MAX];
+    bool is_cut = name->is_cut || (base && base->is_cut);
+    size_t bytes;
+    // What the kernel names (pipe:[1], /path (deleted)) and strings stay as they are.
+    if (name->define == FT_DEFINE_PATH) {
+        bytes = ft_paths_join(path, sizeof(path), base ? base->text : "", base ? base->bytes_got : 0, name->text,
+                              name->bytes_got, &is_cut);
+        char *text = malloc(bytes ? bytes : 1);
+        if (!text)
+            return;
+        memcpy(text, path, bytes);
+        free(name->text);
+        names->text_bytes = names->text_bytes - name->bytes + bytes;
+        name->text = text;
+        name->bytes = name->bytes_got = (uint16_t)bytes;
+    }
+    name->is_cut = is_cut;
+    name->is_joined = true;
+}
+
+bool ft_names_join(struct ft_names *names, struct ft_name *name)
+{
+    if (name->is_joined)
+        return true;
+    struct ft_name *chain[BASES_MAX];
+    unsigned count = chain_of_bases(names, name, chain);
+    if (!count)
+        return false;
+    for (unsigned i = count; i-- > 0;)
+        if (!chain[i]->is_joined)
+            join_one(names, chain[i], i + 1 < count ? chain[i + 1] : NULL);
+    return name->is_joined;
+}
+
+void ft_names_note_used(struct ft_names *names, const struct ft_name *name)
+{
+    if (names->used_count == names->used_room) {
+        uint32_t room = names->used_room ? names->used_room * 2 : 64;
+        uint32_t *used = realloc(names->used_paths, room * sizeof(*used));
+        if (!used)
+            return; // it stays until room is needed
+        names->used_paths = used;
+        names->used_room = room;
+    }
+    names->used_paths[names->used_count++] = name->id;
+}
+
+static bool is_too_full(const struct ft_names *names)
+{
+    return names->count > FT_NAMES_MAX || names->text_bytes > FT_NAMES_BYTES_MAX;
+}
+
+// Ids of names that may go: those closed in an earlier block, or all but the newest quarter.
+static void evict(struct ft_names *names, uint32_t block, bool only_closed)
+{
+    uint32_t newest = 0;
+    for (uint32_t i = 0; i < names->room; i++)
+        if (names->slots[i].id > newest)
+            newest = names->slots[i].id;
+    uint32_t keep_from = newest > FT_NAMES_MAX / 4 ? newest - FT_NAMES_MAX / 4 : 0;
+    for (uint32_t i = 0; i < names->room && is_too_full(names); i++) {
+        struct ft_name *name = &names->slots[i];
+        while (name->id && (only_closed ? name->closed_in && name->closed_in + 1 < block
+                                        : name->id != FT_FILE_CWD && name->id < keep_from)) {
+            names->lost += !only_closed;
+            remove_name(names, name); // another may have moved up into its slot
+        }
+    }
+}
+
+void ft_names_end_block(struct ft_names *names, uint32_t block)
+{
+    for (uint32_t i = 0; i < names->used_count; i++) {
+        struct ft_name *name = ft_names_find(names, names->used_paths[i]);
+        if (name && !name->is_kept)
+            remove_name(names, name);
+    }
+    names->used_count = 0;
+    if (is_too_full(names))
+        evict(names, block, true);
+    if (is_too_full(names))
+        evict(names, block, false);
+}
+
+size_t ft_names_memory(const struct ft_names *names)
+{
+    return names->room * sizeof(struct ft_name) + names->text_bytes + names->used_room * sizeof(uint32_t);
+}

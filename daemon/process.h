@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// One process image: who it is, its segment, what became of its events.
+//
+// Made by the loop thread at admission; from ft_job_add() on it belongs to the worker that has its job, except for the
+// fields marked "loop". The two speak through the atomics.
+#ifndef FT_DAEMON_PROCESS_H
+#define FT_DAEMON_PROCESS_H
+
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "daemon/identity.h"
+#include "daemon/names.h"
+#include "daemon/segment.h"
+
+enum { FT_PROCESS_TAGS_MAX = 64 };
+
+// What is going on with a process image, in order: it only ever moves on.
+enum ft_process_state {
+    FT_PROCESS_ALIVE,
+    FT_PROCESS_REPLACED, // by the image that its pid executed
+    FT_PROCESS_ENDED,    // the pid is a zombie or gone
+};
+
+// The kernel's counters of a pid, which run on over exec.
+struct ft_process_counters {
+    bool is_known;
+    uint64_t rchar, wchar, syscr, syscw, read_bytes, write_bytes, major_faults;
+};
+
+// What a thread line is about, from the records that were consumed of it.
+struct ft_process_line {
+    uint32_t tid, ordinal;
+    uint32_t thread, thread_part;   // THREAD id in the trace file of that part
+    uint32_t context, context_part; // CONTEXT id, made anew when context_version is not the process's
+    uint32_t context_version;
+    uint32_t vfork_pid;
+    uint32_t tags_count;
+    uint32_t *tags; // string ids
+};
+
+// Totals of events that were dropped on the daemon's side.
+struct ft_process_lost {
+    uint16_t call;
+    uint64_t count, bytes, time_ns;
+};
+
+struct ft_process {
+    struct ft_process *next, *previous; // in its job
+    struct ft_job *job;
+
+    // who: does not change
+    uint32_t pid, ns_pid, parent_pid, uid, gid;
+    uint64_t start_time;      // of the pid, clock ticks after boot; 0 unknown
+    uint64_t pid_namespace;
+    int64_t start_ns;         // of the image
+    uint64_t parent_segment;  // 0 unknown
+    uint32_t previous_image;  // PROCESS id of the image before an exec, in part previous_part
+    uint32_t previous_part;
+    bool is_exec;
+    int pidfd;                // -1 where the kernel has none
+    uint8_t *hello_bytes;     // the views below point into it
+    enum ft_clock clock;
+    uint32_t image;           // enum ft_image
+    struct ft_bytes exe, argv, environment, cgroup, cwd;
+    bool is_argv_cut;
+    struct ft_identity identity;
+    struct ft_tag tags[FT_PROCESS_TAGS_MAX];
+    size_t tags_count;
+    unsigned tags_ignored;
+
+    // the worker's
+    struct ft_segment segment;
+    struct ft_names names;
+    struct ft_process_line *lines;
+    uint32_t lines_count;
+    uint32_t tags_all[FT_PROCESS_TAGS_MAX]; // string ids that hold for the whole process
+    uint32_t tags_all_count, context_version;
+    uint64_t stored, dropped[FT_CAUSE_COUNT];
+    struct ft_process_lost *lost;
+    uint32_t lost_count;
+    bool is_corrupt, is_final;
+    uint64_t gap_stated[FT_SHIM_GAP_COUNT];
+    int64_t next_look_ns, look_interval_ns, oldest_ns; // oldest_ns: since when something waits in the segment, 0 nothing
+    int64_t next_counters_ns, next_record_ns, last_event_ns;
+    struct ft_process_counters first_counters, counters;
+    uint32_t trace_id, trace_part; // PROCESS id in the trace file of that part
+    uint8_t exit, exit_source;     // enum ft_exit, enum ft_exit_source
+    int32_t exit_value;
+    size_t quota_bytes; // charged to the user
+
+    // between loop and worker
+    _Atomic int state; // enum ft_process_state
+    _Atomic int64_t ended_ns;
+
+    // the loop's
+    struct ft_process *next_of_pid;
+    uv_poll_t watch;
+    bool has_watch;
+};
+
+// Reads the Hello into the process: views, cwd, claims. -EBADMSG where it makes no sense. Takes no descriptor.
+int ft_process_read_hello(struct ft_process *process);
+
+// What /proc and the pidfd tell: parent, start time, namespace, counters, job. `is_private`: every process belongs to
+// the session of the daemon itself unless it names a job.
+void ft_process_identify(struct ft_process *process, bool is_private);
+
+void ft_process_destroy(struct ft_process *process);
+
+#endif

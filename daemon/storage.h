@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// The trace file of one job: encoding by proto/trace_writer.h, whole frames to the disk, rotation, a full disk.
+//
+// A file is created with the first process that has something to say, never opened again. On a full disk what was written
+// in part is cut off again, blocks are refused (their rows are dropped as disk_full) and tried again once a second;
+// records, which are small, take the spool's reserve.
+//
+// Belongs to the worker that has the job.
+#ifndef FT_DAEMON_STORAGE_H
+#define FT_DAEMON_STORAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/trace_writer.h"
+
+struct ft_daemon;
+struct ft_job;
+
+struct ft_storage {
+    struct ft_trace_writer *writer; // NULL: no file yet
+    int fd;
+    uint32_t part;          // counts the files of this job, from 1: ids of another part mean nothing
+    int64_t created_ns;     // CLOCK_MONOTONIC
+    int64_t retry_ns;       // the disk is full: blocks are not tried before; 0: it is not
+    uint64_t names_at_start;
+    char path[4096];
+};
+
+// A writer for the job, with its file created; follows the last file with a new one where that is due.
+int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
+
+// True where rows should not be encoded now: the disk is full and it is too early to try again.
+bool ft_storage_is_full(const struct ft_storage *storage, int64_t now_ns);
+
+// Writes what the writer has in its buffer. -ENOSPC (EDQUOT, EIO, ...): blocks are gone, *rows_lost of them, and the
+// records are kept for later.
+int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now_ns, uint64_t *rows_lost);
+
+// Index and end; closes the file. Does nothing where there is none.
+void ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
+
+// The last file has grown too large or too old: the next begin starts another.
+bool ft_storage_wants_next(const struct ft_storage *storage, const struct ft_job *job, int64_t now_ns);
+
+#endif
