@@ -234,7 +234,10 @@ enum ft_record {
  *            never before the chunk was taken; the start may be) | 40-63 duration in ticks (FT_DURATION_EXT: extension)
  *   word 2   0-31 file id (SPAN: name id) | 32-63 size as asked, or with FT_CALL_ARG the argument
  *            (SPAN: category id)
- *   word 3   0-47 offset | 48-59 errno | 60-63 enum ft_result
+ *   word 3   0-47 offset | 48-59 errno (0: the call did not fail) | 60-63 enum ft_result
+ * Bytes moved: FT_EXT_BYTES; else with FT_CALL_BYTES_SIZE the size; else with FT_CALL_NO_BYTES none; else the result.
+ * The result of a call that returns a stream or a directory stream is its descriptor; of mmap, 0; of readdir and
+ * fgets, 1 or 0 (NULL).
  * A longer record goes on with an extension: word 4 is a mask of enum ft_ext, then one word for each bit set, in
  * the order of the bits (FT_EXT_INODE: device, inode).
  */
@@ -253,16 +256,18 @@ enum ft_call_flags {
     FT_CALL_VFORK = 32,   /* made by a vfork child: see VFORK */
     FT_CALL_NO_BYTES = 64, /* the result is no count of bytes moved */
     FT_CALL_ARG = 128,     /* no size: word 2 bits 32-63 are the argument word (as FT_EXT_ARG) */
+    FT_CALL_BYTES_SIZE = 256, /* bytes moved are `size`, whatever the result says (STDIO) */
 };
 
 enum ft_result {
     FT_RESULT_NONE = 0,  /* the call returns nothing, or has not returned (exec, _exit) */
     FT_RESULT_ZERO = 1,  /* 0 */
     FT_RESULT_SIZE = 2,  /* what was asked: size */
-    FT_RESULT_ERROR = 3, /* -1 (a NULL or MAP_FAILED pointer counts as -1), errno in word 3 */
+    FT_RESULT_ERROR = 3, /* -1 (a NULL or MAP_FAILED pointer counts as -1). errno is in word 3, with any result */
     FT_RESULT_FD = 4,    /* the fd of word 0 */
     FT_RESULT_EXT = 5,   /* FT_EXT_RESULT */
     FT_RESULT_OFFSET = 6, /* equal to offset */
+    FT_RESULT_SMALL = 7,  /* no offset: word 3 bits 0-47 are the result */
 };
 
 enum ft_ext {
@@ -274,7 +279,7 @@ enum ft_ext {
     FT_EXT_ARG = 32,   /* flags, whence, command, child pid, ...: see calls.def */
     FT_EXT_FILE2 = 64, /* 0-31 second file id | 32-63 second fd, signed */
     FT_EXT_FD = 128,   /* signed 32-bit */
-    FT_EXT_INODE = 256, /* device, inode of `file`; bits 32.. of FT_EXT_KIND tell the rest */
+    FT_EXT_INODE = 256, /* two words: device (major << 32 | minor), inode of `file` */
     FT_EXT_KIND = 512,  /* enum ft_file_kind_wire of `file`: with it the name becomes the descriptor's (see DEFINE) */
     FT_EXT_CORRELATION = 1024,
     FT_EXT_FDS = 2048, /* pipe, socketpair: 0-31 first, 32-63 second descriptor */
