@@ -18,20 +18,22 @@
 #ifndef FT_PROTO_FRAME_H
 #define FT_PROTO_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define FT_FRAME_MAGIC "\x89"                                                                                          \
-		       "FLW"
+#define FT_FRAME_MAGIC \
+    "\x89"             \
+    "FLW"
 #define FT_FRAME_HEADER_BYTES 24
 
 // A reader skips kinds that it does not know.
-#define FT_FRAME_KINDS(X)                                                                                              \
-	X(1, HEADER, "header")                                                                                         \
-	X(2, TABLES, "tables")                                                                                         \
-	X(3, BLOCK, "block")                                                                                           \
-	X(4, INDEX, "index")                                                                                           \
-	X(5, END, "end")
+#define FT_FRAME_KINDS(X)  \
+    X(1, HEADER, "header") \
+    X(2, TABLES, "tables") \
+    X(3, BLOCK, "block")   \
+    X(4, INDEX, "index")   \
+    X(5, END, "end")
 
 #define FT_FRAME_KIND_ENUM(value, name, text) FT_FRAME_##name = value,
 enum ft_frame_kind { FT_FRAME_KINDS(FT_FRAME_KIND_ENUM) FT_FRAME_KIND_END };
@@ -46,12 +48,12 @@ enum ft_frame_kind { FT_FRAME_KINDS(FT_FRAME_KIND_ENUM) FT_FRAME_KIND_END };
 
 // A frame header as it stands in the file, its numbers in the host's order.
 struct ft_frame {
-	uint16_t kind;
-	uint16_t flags;
-	uint32_t head_len;
-	uint32_t data_len;
-	uint32_t data_crc;
-	uint32_t head_crc;
+    uint16_t kind;
+    uint16_t flags;
+    uint32_t head_len;
+    uint32_t data_len;
+    uint32_t data_crc;
+    uint32_t head_crc;
 };
 
 // "unknown" for a kind this build does not know.
@@ -60,20 +62,20 @@ const char *ft_frame_kind_name(unsigned kind);
 // Writes the 24 bytes of a frame's header for these parts; both may be NULL
 // when empty. Lengths must be within the maxima.
 void ft_frame_encode(uint8_t out[FT_FRAME_HEADER_BYTES], unsigned kind, unsigned flags, const void *head,
-		     uint32_t head_len, const void *data, uint32_t data_len);
+                     uint32_t head_len, const void *data, uint32_t data_len);
 
 // Reads a header. 0, or -EBADMSG where magic or maxima do not hold. The crcs are
 // not checked yet.
 int ft_frame_decode(const uint8_t bytes[FT_FRAME_HEADER_BYTES], struct ft_frame *out);
 
 // Whether head_crc holds for the header's bytes and its head_len bytes of head.
-int ft_frame_check_head(const uint8_t bytes[FT_FRAME_HEADER_BYTES], const struct ft_frame *frame, const void *head);
+bool ft_frame_check_head(const uint8_t bytes[FT_FRAME_HEADER_BYTES], const struct ft_frame *frame, const void *head);
 
 // Whether data_crc holds for data_len bytes.
-int ft_frame_check_data(const struct ft_frame *frame, const void *data);
+bool ft_frame_check_data(const struct ft_frame *frame, const void *data);
 
-// Offset of the first possible magic at or after `from` in `len` bytes; `len`
-// where there is none (the last three bytes may begin one).
+// Offset of the first magic at or after `from` in `len` bytes, or of the first
+// bytes of one at their end; `len` where there is neither.
 size_t ft_frame_find(const uint8_t *bytes, size_t len, size_t from);
 
 #endif

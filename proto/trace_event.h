@@ -15,85 +15,85 @@
 #include <stdint.h>
 
 // What could not be seen (enum ft_gap).
-#define FT_GAPS(X)                                                                                                     \
-	X(1, NOT_ATTACHED, "not_attached")                                                                             \
-	X(2, NOT_ADMITTED, "not_admitted")                                                                             \
-	X(3, SANDBOX, "sandbox")                                                                                       \
-	X(4, RLIMIT, "rlimit")                                                                                         \
-	X(5, STATIC, "static")                                                                                         \
-	X(6, SECURE_EXEC, "secure_exec")                                                                               \
-	X(7, FOREIGN_ELF, "foreign_elf")                                                                               \
-	X(8, ENV_CLEANED, "env_cleaned")                                                                               \
-	X(9, CONTAINER, "container")                                                                                   \
-	X(10, IO_URING, "io_uring")                                                                                    \
-	X(11, RAW_SYSCALL, "raw_syscall")                                                                              \
-	X(12, DEEPBIND, "deepbind")                                                                                    \
-	X(13, CLONE_SHARED, "clone_shared")                                                                            \
-	X(14, STILL_RUNNING, "still_running")                                                                          \
-	X(15, DAEMON_STOPPED, "daemon_stopped")
+#define FT_GAPS(X)                        \
+    X(1, NOT_ATTACHED, "not_attached")    \
+    X(2, NOT_ADMITTED, "not_admitted")    \
+    X(3, SANDBOX, "sandbox")              \
+    X(4, RLIMIT, "rlimit")                \
+    X(5, STATIC, "static")                \
+    X(6, SECURE_EXEC, "secure_exec")      \
+    X(7, FOREIGN_ELF, "foreign_elf")      \
+    X(8, ENV_CLEANED, "env_cleaned")      \
+    X(9, CONTAINER, "container")          \
+    X(10, IO_URING, "io_uring")           \
+    X(11, RAW_SYSCALL, "raw_syscall")     \
+    X(12, DEEPBIND, "deepbind")           \
+    X(13, CLONE_SHARED, "clone_shared")   \
+    X(14, STILL_RUNNING, "still_running") \
+    X(15, DAEMON_STOPPED, "daemon_stopped")
 
 // Why events that happened are not in the file (enum ft_cause). Dense from 0:
 // usable as an array index below FT_CAUSE_COUNT.
-#define FT_CAUSES(X)                                                                                                   \
-	X(0, RING_FULL, "ring_full")                                                                                   \
-	X(1, TORN, "torn")                                                                                             \
-	X(2, DAEMON_LIMIT, "daemon_limit")                                                                             \
-	X(3, DISK_FULL, "disk_full")                                                                                   \
-	X(4, CAPPED, "capped")                                                                                         \
-	X(5, CORRUPT, "corrupt")
+#define FT_CAUSES(X)                   \
+    X(0, RING_FULL, "ring_full")       \
+    X(1, TORN, "torn")                 \
+    X(2, DAEMON_LIMIT, "daemon_limit") \
+    X(3, DISK_FULL, "disk_full")       \
+    X(4, CAPPED, "capped")             \
+    X(5, CORRUPT, "corrupt")
 
 // What a file is (enum ft_file_kind).
-#define FT_FILE_KINDS(X)                                                                                               \
-	X(0, UNKNOWN, "unknown")                                                                                       \
-	X(1, REGULAR, "regular")                                                                                       \
-	X(2, DIRECTORY, "directory")                                                                                   \
-	X(3, BLOCK, "block")                                                                                           \
-	X(4, CHAR, "char")                                                                                             \
-	X(5, TTY, "tty")                                                                                               \
-	X(6, PIPE, "pipe")                                                                                             \
-	X(7, SOCKET, "socket")                                                                                         \
-	X(8, MEMFD, "memfd")                                                                                           \
-	X(9, MEMORY, "memory")
+#define FT_FILE_KINDS(X)         \
+    X(0, UNKNOWN, "unknown")     \
+    X(1, REGULAR, "regular")     \
+    X(2, DIRECTORY, "directory") \
+    X(3, BLOCK, "block")         \
+    X(4, CHAR, "char")           \
+    X(5, TTY, "tty")             \
+    X(6, PIPE, "pipe")           \
+    X(7, SOCKET, "socket")       \
+    X(8, MEMFD, "memfd")         \
+    X(9, MEMORY, "memory")
 
 // Where a file's path comes from (enum ft_path_source).
-#define FT_PATH_SOURCES(X)                                                                                             \
-	X(0, LEXICAL, "lexical")                                                                                       \
-	X(1, KERNEL, "kernel")
+#define FT_PATH_SOURCES(X)   \
+    X(0, LEXICAL, "lexical") \
+    X(1, KERNEL, "kernel")
 
 // How a process's job was found (enum ft_job_source).
-#define FT_JOB_SOURCES(X)                                                                                              \
-	X(0, UNKNOWN, "unknown")                                                                                       \
-	X(1, CGROUP, "cgroup")                                                                                         \
-	X(2, ENVIRONMENT, "environment")                                                                               \
-	X(3, SESSION, "session")
+#define FT_JOB_SOURCES(X)            \
+    X(0, UNKNOWN, "unknown")         \
+    X(1, CGROUP, "cgroup")           \
+    X(2, ENVIRONMENT, "environment") \
+    X(3, SESSION, "session")
 
 // How a process ended (enum ft_exit), and who said so (enum ft_exit_source).
-#define FT_EXITS(X)                                                                                                    \
-	X(0, NONE, "none")                                                                                             \
-	X(1, CODE, "code")                                                                                             \
-	X(2, SIGNAL, "signal")                                                                                         \
-	X(3, EXEC, "exec")
+#define FT_EXITS(X)        \
+    X(0, NONE, "none")     \
+    X(1, CODE, "code")     \
+    X(2, SIGNAL, "signal") \
+    X(3, EXEC, "exec")
 
-#define FT_EXIT_SOURCES(X)                                                                                             \
-	X(0, UNKNOWN, "unknown")                                                                                       \
-	X(1, PIDFD, "pidfd")                                                                                           \
-	X(2, TASKSTATS, "taskstats")                                                                                   \
-	X(3, PARENT, "parent")
+#define FT_EXIT_SOURCES(X)       \
+    X(0, UNKNOWN, "unknown")     \
+    X(1, PIDFD, "pidfd")         \
+    X(2, TASKSTATS, "taskstats") \
+    X(3, PARENT, "parent")
 
 // What kind of event a row is (enum ft_event_kind).
-#define FT_EVENT_KINDS(X)                                                                                              \
-	X(0, CALL, "call")                                                                                             \
-	X(1, SPAN, "span")                                                                                             \
-	X(2, INSTANT, "instant")                                                                                       \
-	X(3, COUNTER, "counter")
+#define FT_EVENT_KINDS(X)    \
+    X(0, CALL, "call")       \
+    X(1, SPAN, "span")       \
+    X(2, INSTANT, "instant") \
+    X(3, COUNTER, "counter")
 
 // Classes of file that aggregates are kept apart for (enum ft_file_class):
 // `read`, `write` and `metadata` of a summary count STORAGE alone.
-#define FT_FILE_CLASSES(X)                                                                                             \
-	X(0, NONE, "none")       /* the event has no file */                                                           \
-	X(1, STORAGE, "storage") /* regular, directory, block */                                                       \
-	X(2, OTHER, "other")     /* char, tty, pipe, socket, memfd, memory */                                          \
-	X(3, UNKNOWN, "unknown") /* kind unknown, or the file's record is missing */
+#define FT_FILE_CLASSES(X)                                                \
+    X(0, NONE, "none")       /* the event has no file */                  \
+    X(1, STORAGE, "storage") /* regular, directory, block */              \
+    X(2, OTHER, "other")     /* char, tty, pipe, socket, memfd, memory */ \
+    X(3, UNKNOWN, "unknown") /* kind unknown, or the file's record is missing */
 
 #define FT_GAP_ENUM(value, name, text) FT_GAP_##name = value,
 enum ft_gap { FT_GAPS(FT_GAP_ENUM) FT_GAP_END };
@@ -140,20 +140,20 @@ unsigned ft_file_kind_class(unsigned kind);
 
 // Which of the optional fields of an event are known (ft_event.has).
 enum {
-	FT_HAS_SIZE = 1 << 0,
-	FT_HAS_OFFSET = 1 << 1,
-	FT_HAS_RESULT = 1 << 2,
-	FT_HAS_BYTES = 1 << 3,
-	FT_HAS_ARG = 1 << 4,
-	FT_HAS_ERR = 1 << 5,
+    FT_HAS_SIZE = 1 << 0,
+    FT_HAS_OFFSET = 1 << 1,
+    FT_HAS_RESULT = 1 << 2,
+    FT_HAS_BYTES = 1 << 3,
+    FT_HAS_ARG = 1 << 4,
+    FT_HAS_ERR = 1 << 5,
 };
 
 // ft_event.flags; the file keeps all 16 bits, also those not listed.
 enum {
-	FT_EVENT_F_COARSE_TIME = 1 << 0, // clock was CLOCK_MONOTONIC_COARSE
-	FT_EVENT_F_RACED = 1 << 1,       // the descriptor changed under the call
-	FT_EVENT_F_PATH_CUT = 1 << 2,    // the path is a prefix of the real one
-	FT_EVENT_F_VFORK_CHILD = 1 << 3, // made by a vfork child in its parent's thread
+    FT_EVENT_F_COARSE_TIME = 1 << 0, // clock was CLOCK_MONOTONIC_COARSE
+    FT_EVENT_F_RACED = 1 << 1,       // the descriptor changed under the call
+    FT_EVENT_F_PATH_CUT = 1 << 2,    // the path is a prefix of the real one
+    FT_EVENT_F_VFORK_CHILD = 1 << 3, // made by a vfork child in its parent's thread
 };
 
 // Call ids are below this in files of format major 1.
@@ -162,25 +162,25 @@ enum {
 // A field whose bit in `has` is clear holds 0 when it comes from the reader and
 // is not looked at by the writer.
 struct ft_event {
-	int64_t start_ns;  // CLOCK_MONOTONIC of the file's host, ns
-	int64_t dur_ns;    // >= 0
-	int64_t size;      // as asked for, bytes
-	int64_t offset;    // in the file, bytes
-	int64_t result;    // as returned
-	uint64_t bytes;    // what moved
-	uint64_t arg;      // flags, whence, ...: the call's own argument word; a counter's value
-	uint32_t thread;   // file-local id of a THREAD record
-	uint32_t file;     // file-local id of a FILE record, 0 none
-	uint32_t file2;    // second file (rename, link, transfers), 0 none
-	int32_t fd;        // -1 none
-	int32_t err;       // errno, 0 ok
-	uint32_t context;  // file-local id of a CONTEXT record, 0 none
-	uint32_t name;     // NAME id, application events only, else 0
-	uint32_t category; // NAME id, application events only, else 0
-	uint16_t call;     // call table id; 0 for application events
-	uint16_t flags;    // FT_EVENT_F_*
-	uint8_t kind;      // enum ft_event_kind
-	uint8_t has;       // FT_HAS_*
+    int64_t start_ns;  // CLOCK_MONOTONIC of the file's host, ns
+    int64_t dur_ns;    // >= 0
+    int64_t size;      // as asked for, bytes
+    int64_t offset;    // in the file, bytes
+    int64_t result;    // as returned
+    uint64_t bytes;    // what moved
+    uint64_t arg;      // flags, whence, ...: the call's own argument word; a counter's value
+    uint32_t thread;   // file-local id of a THREAD record
+    uint32_t file;     // file-local id of a FILE record, 0 none
+    uint32_t file2;    // second file (rename, link, transfers), 0 none
+    int32_t fd;        // -1 none
+    int32_t err;       // errno, 0 ok
+    uint32_t context;  // file-local id of a CONTEXT record, 0 none
+    uint32_t name;     // NAME id, application events only, else 0
+    uint32_t category; // NAME id, application events only, else 0
+    uint16_t call;     // call table id; 0 for application events
+    uint16_t flags;    // FT_EVENT_F_*
+    uint8_t kind;      // enum ft_event_kind
+    uint8_t has;       // FT_HAS_*
 };
 
 #endif

@@ -26,38 +26,38 @@ struct ft_trace_reader;
 struct ft_trace_decoder;
 
 struct ft_trace_reader_options {
-	size_t memory_max; // bytes for tables and lists; 0 means FT_TRACE_MEMORY_DEFAULT
-	// Called now and then while _open reads; may be NULL.
-	void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
-	void *progress_context;
+    size_t memory_max; // bytes for tables and lists; 0 means FT_TRACE_MEMORY_DEFAULT
+    // Called now and then while _open reads; may be NULL.
+    void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
+    void *progress_context;
 };
 #define FT_TRACE_MEMORY_DEFAULT ((size_t)1 << 30)
 
 // What is wrong with a file (enum ft_problem). "damage": events or records are
 // missing, the file is partial. "note": good to know, nothing is missing.
-#define FT_PROBLEMS(X)                                                                                                 \
-	X(1, DAMAGED, "damage", "bytes that are no whole frame")                                                       \
-	X(2, TORN, "damage", "the file ends inside a frame")                                                           \
-	X(3, NO_HEADER, "damage", "the file's header is missing")                                                      \
-	X(4, EMPTY, "damage", "the file is empty")                                                                     \
-	X(5, BAD_RECORD, "damage", "a record cannot be read")                                                          \
-	X(6, BAD_BLOCK, "damage", "a block of events cannot be read")                                                  \
-	X(7, MISSING_RECORD, "damage", "events name records that are missing")                                         \
-	X(8, LIMIT, "damage", "the reader's memory limit was reached")                                                 \
-	X(9, BAD_TOTALS, "damage", "a block's totals differ from its events")                                          \
-	X(10, NOT_CLOSED, "note", "the file was not closed: its writer still runs or was killed")                      \
-	X(11, BAD_INDEX, "note", "the index at the end differs from the file")                                         \
-	X(12, UNKNOWN_FRAME, "note", "frames of a newer format were skipped")
+#define FT_PROBLEMS(X)                                                                        \
+    X(1, DAMAGED, "damage", "bytes that are no whole frame")                                  \
+    X(2, TORN, "damage", "the file ends inside a frame")                                      \
+    X(3, NO_HEADER, "damage", "the file's header is missing")                                 \
+    X(4, EMPTY, "damage", "the file is empty")                                                \
+    X(5, BAD_RECORD, "damage", "a record cannot be read")                                     \
+    X(6, BAD_BLOCK, "damage", "a block of events cannot be read")                             \
+    X(7, MISSING_RECORD, "damage", "events name records that are missing")                    \
+    X(8, LIMIT, "damage", "the reader's memory limit was reached")                            \
+    X(9, BAD_TOTALS, "damage", "a block's totals differ from its events")                     \
+    X(10, NOT_CLOSED, "note", "the file was not closed: its writer still runs or was killed") \
+    X(11, BAD_INDEX, "note", "the index at the end differs from the file")                    \
+    X(12, UNKNOWN_FRAME, "note", "frames of a newer format were skipped")
 
 #define FT_PROBLEM_ENUM(value, name, severity, text) FT_PROBLEM_##name = value,
 enum ft_problem { FT_PROBLEMS(FT_PROBLEM_ENUM) FT_PROBLEM_END };
 #undef FT_PROBLEM_ENUM
 
 struct ft_trace_problem {
-	uint8_t kind;    // enum ft_problem
-	uint64_t offset; // in the file, bytes
-	uint64_t length; // bytes concerned, 0 where it does not apply
-	uint64_t count;  // how many such (rows, records), at least 1
+    uint8_t kind;    // enum ft_problem
+    uint64_t offset; // in the file, bytes
+    uint64_t length; // bytes concerned, 0 where it does not apply
+    uint64_t count;  // how many such (rows, records), at least 1
 };
 
 // Text of the kind; whether it makes the file partial.
@@ -66,98 +66,98 @@ bool ft_problem_is_damage(unsigned kind);
 
 // Columns to decode (mask); a column that was not asked for is NULL in the rows.
 enum {
-	FT_COL_START = 1 << 0,
-	FT_COL_DUR = 1 << 1,
-	FT_COL_CALL = 1 << 2, // call and kind
-	FT_COL_FILE = 1 << 3,
-	FT_COL_FILE2 = 1 << 4,
-	FT_COL_FD = 1 << 5,
-	FT_COL_SIZE = 1 << 6,
-	FT_COL_OFFSET = 1 << 7,
-	FT_COL_RESULT = 1 << 8,
-	FT_COL_BYTES = 1 << 9,
-	FT_COL_ARG = 1 << 10,
-	FT_COL_ERR = 1 << 11,
-	FT_COL_CONTEXT = 1 << 12,
-	FT_COL_NAME = 1 << 13, // name and category
-	FT_COL_FLAGS = 1 << 14,
-	FT_COL_HAS = 1 << 15, // which of size ... err are known; comes with each of them
-	FT_COL_ALL = (1 << 16) - 1,
+    FT_COL_START = 1 << 0,
+    FT_COL_DUR = 1 << 1,
+    FT_COL_CALL = 1 << 2, // call and kind
+    FT_COL_FILE = 1 << 3,
+    FT_COL_FILE2 = 1 << 4,
+    FT_COL_FD = 1 << 5,
+    FT_COL_SIZE = 1 << 6,
+    FT_COL_OFFSET = 1 << 7,
+    FT_COL_RESULT = 1 << 8,
+    FT_COL_BYTES = 1 << 9,
+    FT_COL_ARG = 1 << 10,
+    FT_COL_ERR = 1 << 11,
+    FT_COL_CONTEXT = 1 << 12,
+    FT_COL_NAME = 1 << 13, // name and category
+    FT_COL_FLAGS = 1 << 14,
+    FT_COL_HAS = 1 << 15, // which of size ... err are known; comes with each of them
+    FT_COL_ALL = (1 << 16) - 1,
 };
 
 // Rows [first, first + count) belong to this thread, in order of start.
 struct ft_run {
-	uint32_t thread;
-	uint32_t first;
-	uint32_t count;
+    uint32_t thread;
+    uint32_t first;
+    uint32_t count;
 };
 
 // A decoded block: one array of `count` values for each column asked for. Valid
 // until the decoder's next use. Unknown values are 0 (see has).
 struct ft_rows {
-	size_t count;
-	const struct ft_run *runs;
-	size_t run_count;
-	const int64_t *start_ns;
-	const int64_t *dur_ns;
-	const uint16_t *call;
-	const uint8_t *kind;
-	const uint32_t *file;
-	const uint32_t *file2;
-	const int32_t *fd;
-	const int64_t *size;
-	const int64_t *offset;
-	const int64_t *result;
-	const uint64_t *bytes;
-	const uint64_t *arg;
-	const int32_t *err;
-	const uint32_t *context;
-	const uint32_t *name;
-	const uint32_t *category;
-	const uint16_t *flags;
-	const uint8_t *has;
+    size_t count;
+    const struct ft_run *runs;
+    size_t run_count;
+    const int64_t *start_ns;
+    const int64_t *dur_ns;
+    const uint16_t *call;
+    const uint8_t *kind;
+    const uint32_t *file;
+    const uint32_t *file2;
+    const int32_t *fd;
+    const int64_t *size;
+    const int64_t *offset;
+    const int64_t *result;
+    const uint64_t *bytes;
+    const uint64_t *arg;
+    const int32_t *err;
+    const uint32_t *context;
+    const uint32_t *name;
+    const uint32_t *category;
+    const uint16_t *flags;
+    const uint8_t *has;
 };
 
 // Row i as an event; every column must have been decoded (FT_COL_ALL). `thread`
 // is that of the run which holds the row.
 static inline void ft_rows_event(const struct ft_rows *rows, size_t i, uint32_t thread, struct ft_event *out)
 {
-	*out = (struct ft_event){
-		.start_ns = rows->start_ns[i],
-		.dur_ns = rows->dur_ns[i],
-		.size = rows->size[i],
-		.offset = rows->offset[i],
-		.result = rows->result[i],
-		.bytes = rows->bytes[i],
-		.arg = rows->arg[i],
-		.thread = thread,
-		.file = rows->file[i],
-		.file2 = rows->file2[i],
-		.fd = rows->fd[i],
-		.err = rows->err[i],
-		.context = rows->context[i],
-		.name = rows->name[i],
-		.category = rows->category[i],
-		.call = rows->call[i],
-		.flags = rows->flags[i],
-		.kind = rows->kind[i],
-		.has = rows->has[i],
-	};
+    *out = (struct ft_event){
+        .start_ns = rows->start_ns[i],
+        .dur_ns = rows->dur_ns[i],
+        .size = rows->size[i],
+        .offset = rows->offset[i],
+        .result = rows->result[i],
+        .bytes = rows->bytes[i],
+        .arg = rows->arg[i],
+        .thread = thread,
+        .file = rows->file[i],
+        .file2 = rows->file2[i],
+        .fd = rows->fd[i],
+        .err = rows->err[i],
+        .context = rows->context[i],
+        .name = rows->name[i],
+        .category = rows->category[i],
+        .call = rows->call[i],
+        .flags = rows->flags[i],
+        .kind = rows->kind[i],
+        .has = rows->has[i],
+    };
 }
 
 // What is known of a block without decoding it.
 struct ft_trace_block {
-	uint64_t offset; // of the frame in the file
-	uint32_t head_len, data_len;
-	uint32_t rows;
-	int64_t start_ns, end_ns; // first start, last end
+    uint64_t offset; // of the frame in the file
+    uint32_t head_len, data_len;
+    uint32_t rows;
+    int64_t start_ns, end_ns; // first start, last end
 };
 
 // How much of each frame kind there is (for `flowtap info`), by enum
 // ft_frame_kind; [0] is unknown kinds.
 struct ft_trace_frames {
-	uint64_t count;
-	uint64_t bytes;
+    uint64_t count;
+    uint64_t bytes;
 };
 #define FT_TRACE_FRAME_KINDS 6
 
@@ -169,14 +169,14 @@ struct ft_trace_frames {
 int ft_trace_reader_open(const char *path, const struct ft_trace_reader_options *options, struct ft_trace_reader **out);
 // The same for bytes in memory, which must stay as long as the reader.
 int ft_trace_reader_open_memory(const void *bytes, size_t len, const struct ft_trace_reader_options *options,
-				struct ft_trace_reader **out);
+                                struct ft_trace_reader **out);
 void ft_trace_reader_close(struct ft_trace_reader *reader); // NULL is fine; its decoders first
 
 // All of the file that is not in blocks. Strings are NUL-terminated behind their
 // len bytes. A missing header gives one of zeros and empty strings.
 const char *ft_trace_reader_path(const struct ft_trace_reader *reader); // as opened; "(memory)"
 const struct ft_trace_header *ft_trace_reader_header(const struct ft_trace_reader *reader);
-uint64_t ft_trace_reader_size(const struct ft_trace_reader *reader); // bytes, as it was at _open
+uint64_t ft_trace_reader_size(const struct ft_trace_reader *reader);   // bytes, as it was at _open
 uint64_t ft_trace_reader_events(const struct ft_trace_reader *reader); // rows in all whole blocks
 
 // Look-up by id; NULL (or an empty string with data "") where there is no such
@@ -226,21 +226,21 @@ void ft_trace_decoder_destroy(struct ft_trace_decoder *decoder); // NULL is fine
 // block's data is damaged (the other blocks are not concerned), -ESTALE where
 // the file was replaced or cut since _open, -ENOMEM, -EIO and the like.
 int ft_trace_decoder_rows(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
-			  uint32_t mask, struct ft_rows *out);
+                          uint32_t mask, struct ft_rows *out);
 
 // Totals per call and file class of block i, from its head where that holds
 // them, else from its rows. Valid until the decoder's next use. Errors as above.
 int ft_trace_decoder_aggregates(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
-				const struct ft_trace_aggregate **out, size_t *count);
+                                const struct ft_trace_aggregate **out, size_t *count);
 // Slots that block i covers. Valid until the decoder's next use.
 int ft_trace_decoder_ranges(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
-			    const struct ft_trace_range **out, size_t *count);
+                            const struct ft_trace_range **out, size_t *count);
 
 // Checks block i in full: crc, every column, order, references, totals. 0 and a
 // list of its problems (count 0: sound), valid until the decoder's next use; or
 // -errno where it could not be read at all. `flowtap verify` is this for each
 // block, after ft_trace_reader_problems().
 int ft_trace_decoder_verify(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
-			    const struct ft_trace_problem **out, size_t *count);
+                            const struct ft_trace_problem **out, size_t *count);
 
 #endif

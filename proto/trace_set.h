@@ -21,8 +21,8 @@ struct ft_trace_set;
 // The path that could not be opened, and why (-errno as ft_trace_reader_open();
 // -ENODATA: a folder without any trace).
 struct ft_trace_set_error {
-	char *path; // free() it; NULL where it is not about one path
-	int error;
+    char *path; // free() it; NULL where it is not about one path
+    int error;
 };
 
 // Opens files and, in folders of any depth, every *.flow in them (symbolic links
@@ -31,7 +31,7 @@ struct ft_trace_set_error {
 // set partial. A file that is named twice is read once. memory_max is for the
 // whole set. error may be NULL.
 int ft_trace_set_open(const char *const *paths, size_t path_count, const struct ft_trace_reader_options *options,
-		      struct ft_trace_set **out, struct ft_trace_set_error *error);
+                      struct ft_trace_set **out, struct ft_trace_set_error *error);
 void ft_trace_set_close(struct ft_trace_set *set); // NULL is fine
 
 // The files, in order of host, part and path.
@@ -40,8 +40,8 @@ const struct ft_trace_reader *ft_trace_set_reader(const struct ft_trace_set *set
 
 // Every block of every file, largest first: work for a pool of threads.
 struct ft_trace_set_block {
-	uint32_t reader;
-	uint32_t block;
+    uint32_t reader;
+    uint32_t block;
 };
 const struct ft_trace_set_block *ft_trace_set_blocks(const struct ft_trace_set *set, size_t *count);
 
@@ -63,10 +63,10 @@ bool ft_trace_set_span(const struct ft_trace_set *set, int64_t *start_ns, int64_
 
 // Processes.
 struct ft_trace_set_process {
-	uint32_t host;
-	uint32_t reader; // whose ids the record's ids (parent, in_call.file) are
-	uint32_t parent; // index of the set, FT_TRACE_SET_NONE unknown
-	const struct ft_trace_process *record;
+    uint32_t host;
+    uint32_t reader; // whose ids the record's ids (parent, in_call.file) are
+    uint32_t parent; // index of the set, FT_TRACE_SET_NONE unknown
+    const struct ft_trace_process *record;
 };
 size_t ft_trace_set_process_count(const struct ft_trace_set *set);
 const struct ft_trace_set_process *ft_trace_set_process(const struct ft_trace_set *set, uint32_t process);
@@ -81,10 +81,10 @@ uint32_t ft_trace_set_thread(const struct ft_trace_set *set, size_t reader, uint
 // Files: distinct (host, mount point, dev, inode) where dev and inode are known,
 // else (host, path). The path is the first one seen.
 struct ft_trace_set_file {
-	uint32_t host;
-	uint32_t reader; // whose ids the record's ids are
-	struct ft_bytes path;
-	const struct ft_trace_file *record;
+    uint32_t host;
+    uint32_t reader; // whose ids the record's ids are
+    struct ft_bytes path;
+    const struct ft_trace_file *record;
 };
 size_t ft_trace_set_file_count(const struct ft_trace_set *set);
 const struct ft_trace_set_file *ft_trace_set_file(const struct ft_trace_set *set, uint32_t file);

@@ -35,10 +35,10 @@
 struct ft_trace_writer;
 
 struct ft_trace_writer_options {
-	// Tells name, category and group of a call id that a block uses for the first
-	// time; false where it is not known. NULL: ft_trace_writer_call() tells them.
-	bool (*describe_call)(unsigned call, struct ft_trace_call *out);
-	int zlib_level; // of the columns; 0 means 1
+    // Tells name, category and group of a call id that a block uses for the first
+    // time; false where it is not known. NULL: ft_trace_writer_call() tells them.
+    bool (*describe_call)(unsigned call, struct ft_trace_call *out);
+    int zlib_level; // of the columns; 0 means 1
 };
 
 // Longest string of a name or a field of a record, bytes; more is -EINVAL.
@@ -48,7 +48,7 @@ struct ft_trace_writer_options {
 
 // The HEADER frame is in the buffer at once. header->major, minor are ignored.
 int ft_trace_writer_create(const struct ft_trace_header *header, const struct ft_trace_writer_options *options,
-			   struct ft_trace_writer **out);
+                           struct ft_trace_writer **out);
 void ft_trace_writer_destroy(struct ft_trace_writer *writer); // NULL is fine
 
 // Interned: the same bytes (the same seven fields) give the same id again.
@@ -75,7 +75,7 @@ int ft_trace_writer_put_profile(struct ft_trace_writer *writer, const struct ft_
 // One row of the block being built. Rows of a thread should come in order of
 // publication; the block sorts each thread's rows by start, keeping the order of
 // equal starts. -EINVAL: thread, file, file2, context, name or category was never given, the call is
-// FT_TRACE_CALL_MAX or more, dur_ns is negative, or start_ns is outside +-2^62.
+// FT_TRACE_CALL_MAX or more, dur_ns is not in [0, 2^62), or start_ns not in (-2^62, 2^62).
 int ft_trace_writer_add(struct ft_trace_writer *writer, const struct ft_event *event);
 // Rows added since the last block ended.
 size_t ft_trace_writer_rows(const struct ft_trace_writer *writer);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+//
+// Columns: arrays of 64-bit numbers as bytes.
+//
+// A column of n numbers is stored as `planes` planes of n bytes each (plane 0
+// holds the lowest byte of every number, ...), followed by `wide` numbers of
+// 8 bytes, little-endian: those that do not fit the planes, in order of rows.
+// Such a row's bytes in the planes are all 0xff (planes below 8; with 8 planes
+// all numbers fit). Then:
+//   number = stored + value                            not zigzag
+//   number = (stored >> 1) ^ -(stored & 1)             zigzag
+// all modulo 2^64. With 0 planes every number is `value` and nothing is stored.
+// The bytes are stored as they are or as one zlib stream, whichever is shorter.
+//
+// Planes instead of varints: deflate codes each plane with a table of its own,
+// and both directions are loops without branches.
+#ifndef FT_PROTO_COLUMN_H
+#define FT_PROTO_COLUMN_H
+
+#include "proto/buffer.h"
+
+#include <stdbool.h>
+
+// What a column holds (enum ft_column); proto/trace_block.h tells how the
+// numbers become rows. "signed" columns hold two's complement numbers.
+#define FT_COLUMNS(X)                                                                           \
+    X(1, START, signed)     /* start - end of the row before in the run; 0 in its first */      \
+    X(2, DUR, unsigned)     /* end - start, ns */                                               \
+    X(3, CALL, unsigned)    /* call id */                                                       \
+    X(4, KIND, unsigned)    /* ft_event_kind */                                                 \
+    X(5, FILE, signed)      /* file - file of the row before in the run (0 before its first) */ \
+    X(6, SHAPE, unsigned)   /* how the values below are told, see FT_SHAPE_* */                 \
+    X(7, CONTEXT, unsigned) /* context id */                                                    \
+    X(8, NAME, unsigned)    /* name id of an application event */                               \
+    X(9, CATEGORY, unsigned)                                                                    \
+    X(10, FLAGS, unsigned)                                                                      \
+    /* Values of those rows only whose shape says so. */                                        \
+    X(11, SIZE, signed)   /* - the size before of the same call */                              \
+    X(12, OFFSET, signed) /* - where the access before to the file ended */                     \
+    X(13, RESULT, signed)                                                                       \
+    X(14, BYTES, unsigned)                                                                      \
+    X(15, ARG, unsigned)                                                                        \
+    X(16, ERR, signed)                                                                          \
+    X(17, FILE2, signed) /* - file */                                                           \
+    X(18, FD, signed)    /* - fd of the row before in the run (-1 before its first) */
+
+#define FT_COLUMN_ENUM(number, name, sign) FT_COLUMN_##name = (number),
+enum ft_column { FT_COLUMNS(FT_COLUMN_ENUM) FT_COLUMN_END };
+#undef FT_COLUMN_ENUM
+
+#define FT_COLUMN_ROWS_MAX 65536U
+// Longest raw form: eight planes, or seven and every row wide.
+#define FT_COLUMN_RAW_MAX ((size_t)FT_COLUMN_ROWS_MAX * 15)
+
+struct ft_column_head {
+    uint8_t kind;   // enum ft_column
+    uint8_t planes; // 0 to 8
+    bool is_zlib;
+    bool is_zigzag;
+    uint32_t stored; // bytes
+    uint32_t wide;
+    uint64_t value;
+};
+
+// Field `encoding` of the message Column.
+static inline uint32_t ft_column_encoding(const struct ft_column_head *head)
+{
+    return (uint32_t)(head->planes | (head->is_zlib ? 1U << 4 : 0) | (head->is_zigzag ? 1U << 5 : 0));
+}
+
+// Encoders and decoders hold zlib's memory and scratch; zeroed is ready to use.
+struct ft_column_encoder;
+struct ft_column_decoder;
+
+struct ft_column_encoder *ft_column_encoder_create(int level);
+void ft_column_encoder_destroy(struct ft_column_encoder *encoder);
+void ft_column_encoder_trim(struct ft_column_encoder *encoder); // gives scratch memory back
+size_t ft_column_encoder_memory(const struct ft_column_encoder *encoder);
+
+// Appends the bytes of `count` numbers (1 to FT_COLUMN_ROWS_MAX) to `out` and
+// tells how in `head` (its kind is the caller's). 0 or -ENOMEM.
+int ft_column_encode(struct ft_column_encoder *encoder, const uint64_t *numbers, size_t count, bool is_signed,
+                     struct ft_buffer *out, struct ft_column_head *head);
+
+struct ft_column_decoder *ft_column_decoder_create(void);
+void ft_column_decoder_destroy(struct ft_column_decoder *decoder);
+
+// Numbers of a column from its head->stored bytes, all untrusted. 0, -EBADMSG
+// where they are not exactly `count` (at most FT_COLUMN_ROWS_MAX), or -ENOMEM.
+int ft_column_decode(struct ft_column_decoder *decoder, const struct ft_column_head *head, const uint8_t *stored,
+                     size_t count, uint64_t *numbers);
+
+// Bytes of a column before zlib.
+static inline size_t ft_column_raw_bytes(const struct ft_column_head *head, size_t count)
+{
+    return count * head->planes + (size_t)head->wide * 8;
+}
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+#include "proto/arena.h"
+#include "proto/frame.h"
+#include "proto/trace.pb-c.h"
+#include "proto/trace_aggregate.h"
+#include "proto/trace_aggregate_message.h"
+#include "proto/trace_block.h"
+
+// Aggregates of a call are looked up here first: most rows have the key of the
+// last row with the same call.
+#define NO_AGGREGATE UINT32_MAX
+
+struct ft_block_encoder {
+    struct ft_block_order order;
+    struct ft_block_columns columns;
+    struct ft_column_encoder *column_encoder;
+    struct ft_aggregator *aggregator;
+    uint32_t aggregate_of_call[FT_TRACE_CALL_MAX];
+    struct ft_block_range *ranges;
+    size_t range_cap;
+    struct ft_buffer data;
+    struct ft_buffer packed; // the head
+    struct ft_arena arena;   // what the head's pointers point to
+};
+
+// The head and what it points to, while it is packed.
+struct head {
+    Flowtap__Block block;
+    Flowtap__Column columns[FT_COLUMN_END];
+    Flowtap__Column *column_list[FT_COLUMN_END];
+};
+
+struct ft_block_encoder *ft_block_encoder_create(int zlib_level)
+{
+    struct ft_block_encoder *encoder = calloc(1, sizeof(*encoder));
+
+    if (!encoder)
+        return NULL;
+    encoder->column_encoder = ft_column_encoder_create(zlib_level);
+    encoder->aggregator = ft_aggregator_create();
+    if (!encoder->column_encoder || !encoder->aggregator) {
+        ft_block_encoder_destroy(encoder);
+        return NULL;
+    }
+    return encoder;
+}
+
+void ft_block_encoder_destroy(struct ft_block_encoder *encoder)
+{
+    if (!encoder)
+        return;
+    ft_block_order_fini(&encoder->order);
+    ft_block_columns_fini(&encoder->columns);
+    ft_column_encoder_destroy(encoder->column_encoder);
+    ft_aggregator_destroy(encoder->aggregator);
+    free(encoder->ranges);
+    ft_buffer_fini(&encoder->data);
+    ft_buffer_fini(&encoder->packed);
+    ft_arena_fini(&encoder->arena);
+    free(encoder);
+}
+
+void ft_block_encoder_trim(struct ft_block_encoder *encoder)
+{
+    ft_block_order_fini(&encoder->order);
+    ft_block_columns_fini(&encoder->columns);
+    ft_column_encoder_trim(encoder->column_encoder);
+    free(encoder->ranges);
+    encoder->ranges = NULL;
+    encoder->range_cap = 0;
+    ft_buffer_fini(&encoder->data);
+    ft_buffer_fini(&encoder->packed);
+    ft_arena_fini(&encoder->arena);
+}
+
+size_t ft_block_encoder_memory(const struct ft_block_encoder *encoder)
+{
+    size_t order = encoder->order.cap * 2 + encoder->order.thread_cap;
+
+    return sizeof(*encoder) + order * sizeof(uint32_t) + encoder->order.run_cap * sizeof(*encoder->order.runs) +
+           encoder->columns.cap * FT_COLUMN_END * sizeof(uint64_t) + ft_column_encoder_memory(encoder->column_encoder) +
+           ft_aggregator_memory(encoder->aggregator) + encoder->range_cap * sizeof(*encoder->ranges) +
+           encoder->data.cap + encoder->packed.cap + encoder->arena.bytes;
+}
+
+static uint8_t class_of(const struct ft_block_input *input, uint32_t file)
+{
+    if (file == 0)
+        return FT_FILE_CLASS_NONE;
+    return file <= input->file_max ? input->file_classes[file] : FT_FILE_CLASS_UNKNOWN;
+}
+
+static struct ft_trace_aggregate *aggregate_of(struct ft_block_encoder *encoder, const struct ft_block_input *input,
+                                               const struct ft_event *row)
+{
+    uint32_t *cached = &encoder->aggregate_of_call[row->call];
+    uint8_t file_class = class_of(input, row->file), file2_class = class_of(input, row->file2);
+    struct ft_trace_aggregate key, *aggregate, *all;
+    size_t count;
+
+    all = (struct ft_trace_aggregate *)ft_aggregator_all(encoder->aggregator, &count);
+    if (*cached != NO_AGGREGATE) {
+        aggregate = &all[*cached];
+        if (aggregate->file_class == file_class && aggregate->file2_class == file2_class &&
+            aggregate->kind == row->kind && aggregate->name == row->name && aggregate->category == row->category)
+            return aggregate;
+    }
+    key.call = row->call;
+    key.kind = row->kind;
+    key.file_class = file_class;
+    key.file2_class = file2_class;
+    key.name = row->name;
+    key.category = row->category;
+    aggregate = ft_aggregator_get(encoder->aggregator, &key);
+    if (aggregate)
+        *cached = (uint32_t)(aggregate - ft_aggregator_all(encoder->aggregator, &count));
+    return aggregate;
+}
+
+// Totals of the rows; leaves the aggregator empty where they are not worth it.
+static void add_up(struct ft_block_encoder *encoder, const struct ft_block_input *input)
+{
+    size_t keys_max = input->row_count / FT_BLOCK_AGGREGATE_ROWS_PER_KEY, count;
+
+    ft_aggregator_reset(encoder->aggregator);
+    if (input->row_count < FT_BLOCK_AGGREGATE_ROWS_MIN)
+        return;
+    memset(encoder->aggregate_of_call, 0xff, sizeof(encoder->aggregate_of_call));
+    for (size_t i = 0; i < input->row_count; i++) {
+        const struct ft_event *row = &input->rows[i];
+        struct ft_trace_aggregate *aggregate = aggregate_of(encoder, input, row);
+
+        ft_aggregator_all(encoder->aggregator, &count);
+        if (!aggregate || count > keys_max) {
+            ft_aggregator_reset(encoder->aggregator);
+            return;
+        }
+        ft_aggregate_add(aggregate, (uint64_t)row->dur_ns, row->has & FT_HAS_BYTES, row->bytes,
+                         row->has & FT_HAS_ERR && row->err != 0);
+    }
+}
+
+static int encode_columns(struct ft_block_encoder *encoder, struct head *head)
+{
+    static const bool is_signed[] = {
+#define signed true
+#define unsigned false
+#define FT_COLUMN_SIGN(number, name, sign) [number] = sign,
+        FT_COLUMNS(FT_COLUMN_SIGN)
+#undef FT_COLUMN_SIGN
+#undef unsigned
+#undef signed
+    };
+    size_t used = 0;
+
+    encoder->data.len = 0;
+    for (int kind = 1; kind < FT_COLUMN_END; kind++) {
+        struct ft_column_head column = {.kind = (uint8_t)kind};
+        int rc;
+
+        if (encoder->columns.count[kind] == 0)
+            continue;
+        rc = ft_column_encode(encoder->column_encoder, encoder->columns.numbers[kind], encoder->columns.count[kind],
+                              is_signed[kind], &encoder->data, &column);
+        if (rc)
+            return rc;
+        if (column.planes == 0 && column.value == 0)
+            continue;
+        flowtap__column__init(&head->columns[used]);
+        head->columns[used].kind = column.kind;
+        head->columns[used].encoding = ft_column_encoding(&column);
+        head->columns[used].stored = column.stored;
+        head->columns[used].wide = column.wide;
+        head->columns[used].value = column.value;
+        head->column_list[used] = &head->columns[used];
+        used++;
+    }
+    head->block.columns = head->column_list;
+    head->block.n_columns = used;
+    return 0;
+}
+
+static int put_runs(struct ft_block_encoder *encoder, const struct ft_block_input *input, Flowtap__Block *block,
+                    struct ft_block_span *span)
+{
+    const struct ft_block_order *order = &encoder->order;
+    uint32_t *threads = ft_arena_zalloc(&encoder->arena, order->run_count, sizeof(*threads));
+    uint32_t *rows = ft_arena_zalloc(&encoder->arena, order->run_count, sizeof(*rows));
+    uint64_t *starts = ft_arena_zalloc(&encoder->arena, order->run_count, sizeof(*starts));
+    int64_t first = INT64_MAX, last = INT64_MIN;
+
+    if (!threads || !rows || !starts)
+        return -ENOMEM;
+    for (size_t i = 0; i < input->row_count; i++) {
+        int64_t start = input->rows[i].start_ns, end = start + input->rows[i].dur_ns;
+
+        first = start < first ? start : first;
+        last = end > last ? end : last;
+    }
+    for (size_t i = 0; i < order->run_count; i++) {
+        threads[i] = order->runs[i].thread;
+        rows[i] = order->runs[i].count;
+        starts[i] = (uint64_t)input->rows[order->rows[order->runs[i].first]].start_ns - (uint64_t)first;
+    }
+    *span = (struct ft_block_span){.start_ns = first, .span_ns = (uint64_t)last - (uint64_t)first};
+    block->rows = (uint32_t)input->row_count;
+    block->start_ns = span->start_ns;
+    block->span_ns = span->span_ns;
+    block->run_thread = threads;
+    block->run_rows = rows;
+    block->run_start = starts;
+    block->n_run_thread = block->n_run_rows = block->n_run_start = order->run_count;
+    return 0;
+}
+
+static int put_aggregates(struct ft_block_encoder *encoder, const struct ft_block_input *input, Flowtap__Block *block)
+{
+    const struct ft_trace_aggregate *all;
+    Flowtap__Aggregate *messages, **list;
+    size_t count;
+
+    add_up(encoder, input);
+    all = ft_aggregator_all(encoder->aggregator, &count);
+    messages = ft_arena_zalloc(&encoder->arena, count, sizeof(*messages));
+    list = ft_arena_zalloc(&encoder->arena, count, sizeof(*list));
+    if (!messages || !list)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        ft_aggregate_to_message(&all[i], &messages[i]);
+        list[i] = &messages[i];
+    }
+    block->aggregates = list;
+    block->n_aggregates = count;
+    return 0;
+}
+
+static int put_ranges(struct ft_block_encoder *encoder, const struct ft_block_input *input, Flowtap__Block *block)
+{
+    Flowtap__Range *messages, **list;
+    size_t count = input->range_count;
+
+    if (count > FT_BLOCK_RANGES_MAX)
+        return -EINVAL;
+    if (count && ft_array_grow(&encoder->ranges, &encoder->range_cap, count - 1, sizeof(*encoder->ranges)))
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        if (input->ranges[i].from >= input->ranges[i].to)
+            return -EINVAL;
+        encoder->ranges[i] = (struct ft_block_range){.range = input->ranges[i]};
+    }
+    count = count ? ft_block_ranges_join(encoder->ranges, count) : 0;
+    messages = ft_arena_zalloc(&encoder->arena, count, sizeof(*messages));
+    list = ft_arena_zalloc(&encoder->arena, count, sizeof(*list));
+    if (!messages || !list)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        flowtap__range__init(&messages[i]);
+        messages[i].segment = encoder->ranges[i].range.segment;
+        messages[i].fill = encoder->ranges[i].range.fill;
+        messages[i].from = encoder->ranges[i].range.from;
+        messages[i].to = encoder->ranges[i].range.to;
+        messages[i].more = encoder->ranges[i].more;
+        list[i] = &messages[i];
+    }
+    block->ranges = list;
+    block->n_ranges = count;
+    return 0;
+}
+
+static int append_frame(struct ft_block_encoder *encoder, const Flowtap__Block *block, struct ft_buffer *out)
+{
+    size_t head_len = flowtap__block__get_packed_size(block), data_len = encoder->data.len;
+    int rc;
+
+    if (head_len > FT_FRAME_HEAD_MAX || data_len > FT_FRAME_DATA_MAX)
+        return -EINVAL;
+    encoder->packed.len = 0;
+    rc = ft_buffer_reserve(&encoder->packed, head_len);
+    if (rc == 0)
+        rc = ft_buffer_reserve(out, FT_FRAME_HEADER_BYTES + head_len + data_len);
+    if (rc)
+        return rc;
+    flowtap__block__pack(block, encoder->packed.data);
+    ft_frame_encode(out->data + out->len, FT_FRAME_BLOCK, 0, encoder->packed.data, (uint32_t)head_len,
+                    encoder->data.data, (uint32_t)data_len);
+    out->len += FT_FRAME_HEADER_BYTES;
+    ft_buffer_append(out, encoder->packed.data, head_len);
+    ft_buffer_append(out, encoder->data.data, data_len);
+    return 0;
+}
+
+int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_block_input *input, struct ft_buffer *out,
+                    struct ft_block_span *span)
+{
+    struct head head = {.block = FLOWTAP__BLOCK__INIT};
+    int rc;
+
+    ft_arena_reset(&encoder->arena);
+    rc = ft_block_order_build(&encoder->order, input);
+    if (rc == 0)
+        rc = ft_block_columns_build(&encoder->columns, input, &encoder->order);
+    if (rc == 0)
+        rc = encode_columns(encoder, &head);
+    if (rc == 0)
+        rc = put_runs(encoder, input, &head.block, span);
+    if (rc == 0)
+        rc = put_aggregates(encoder, input, &head.block);
+    if (rc == 0)
+        rc = put_ranges(encoder, input, &head.block);
+    return rc ? rc : append_frame(encoder, &head.block, out);
+}

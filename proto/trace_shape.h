@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// Column SHAPE: how the values of a row are told. Most of them follow from the
+// row itself or from one before it; then the shape says so and no value is
+// stored. A shape is 16 bits:
+//
+//   bits   field    0        1              2               3          4 ...
+//   0-1    size     absent   as last *      zero            told
+//   2-3    offset   absent   follows **     as last **      told
+//   4-6    result   absent   zero           = size          = offset   as last *, 5: -1, 6: = fd, 7: told
+//   7-8    bytes    absent   = result       zero            told
+//   9-10   arg      absent   as last *      zero            told
+//   11-12  err      absent   as last *      zero            told
+//   13     file2    none     told
+//   14-15  fd       as row before  -1       as two rows before       told
+//
+//   *  of the last row with the same call id in the block; before any: 0
+//   ** of the last row with an offset in the same slot (file id modulo
+//      FT_SHAPE_SLOTS): its offset, or where it ended (offset + bytes if known,
+//      else offset + size if known, else offset); before any: 0
+//   fd: -1 before the first row of a run
+//
+// "As last" of size, result, arg and err is updated by each row that has the
+// value. All sums are modulo 2^64. Told values are in the column of that name,
+// one for each such row in order of rows. Encoder and decoder share the state below.
+#ifndef FT_PROTO_TRACE_SHAPE_H
+#define FT_PROTO_TRACE_SHAPE_H
+
+#include "proto/trace_event.h"
+
+#define FT_SHAPE_SLOTS 1024U
+
+enum {
+    FT_SHAPE_SIZE_AT = 0,
+    FT_SHAPE_OFFSET_AT = 2,
+    FT_SHAPE_RESULT_AT = 4,
+    FT_SHAPE_BYTES_AT = 7,
+    FT_SHAPE_ARG_AT = 9,
+    FT_SHAPE_ERR_AT = 11,
+    FT_SHAPE_FILE2_AT = 13,
+    FT_SHAPE_FD_AT = 14,
+};
+
+// Values of the two-bit fields; RESULT, FILE2 and FD have their own.
+enum { FT_SHAPE_ABSENT, FT_SHAPE_AS_LAST, FT_SHAPE_ZERO, FT_SHAPE_TOLD };
+enum { FT_SHAPE_OFFSET_FOLLOWS = 1, FT_SHAPE_OFFSET_AS_LAST = 2 };
+enum {
+    FT_SHAPE_RESULT_ZERO = 1,
+    FT_SHAPE_RESULT_SIZE,
+    FT_SHAPE_RESULT_OFFSET,
+    FT_SHAPE_RESULT_AS_LAST,
+    FT_SHAPE_RESULT_MINUS_ONE,
+    FT_SHAPE_RESULT_FD,
+    FT_SHAPE_RESULT_TOLD,
+};
+enum { FT_SHAPE_BYTES_RESULT = 1 };
+enum { FT_SHAPE_FD_AS_BEFORE, FT_SHAPE_FD_NONE, FT_SHAPE_FD_AS_TWO_BEFORE, FT_SHAPE_FD_TOLD };
+
+struct ft_shape_call {
+    uint64_t size, result, arg;
+    int32_t err;
+};
+
+struct ft_shape_slot {
+    uint64_t offset, end;
+};
+
+// Zeroed at the begin of each block; fd, fd_before are -1 at each run's.
+struct ft_shape_state {
+    struct ft_shape_call calls[FT_TRACE_CALL_MAX];
+    struct ft_shape_slot slots[FT_SHAPE_SLOTS];
+    int32_t fd, fd_before;
+};
+
+static inline void ft_shape_begin_run(struct ft_shape_state *state)
+{
+    state->fd = -1;
+    state->fd_before = -1;
+}
+
+static inline void ft_shape_set_fd(struct ft_shape_state *state, int32_t fd)
+{
+    state->fd_before = state->fd;
+    state->fd = fd;
+}
+
+static inline void ft_shape_set_offset(struct ft_shape_slot *slot, unsigned has, uint64_t offset, uint64_t bytes,
+                                       uint64_t size)
+{
+    slot->offset = offset;
+    slot->end = offset + (has & FT_HAS_BYTES ? bytes : has & FT_HAS_SIZE ? size : 0);
+}
+
+#endif

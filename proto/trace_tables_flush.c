@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "proto/frame.h"
+#include "proto/trace_tables.h"
+
+#include <errno.h>
+
+// A frame's message is closed at about this size; a part (a batch of names, one
+// record) is at most as long again.
+#define FRAME_BYTES ((size_t)4 << 20)
+#define BATCH_BYTES ((size_t)2 << 20)
+#define BATCH_COUNT 65536U
+
+_Static_assert(2 * FRAME_BYTES + BATCH_BYTES <= FT_FRAME_HEAD_MAX, "a frame's message fits its maximum");
+
+struct flush {
+    struct ft_tables *tables;
+    struct ft_buffer *out;
+    uint64_t frames;
+};
+
+static int close_frame(struct flush *flush)
+{
+    struct ft_buffer *message = &flush->tables->frame, *out = flush->out;
+    bool is_zlib;
+    int rc;
+
+    if (message->len == 0)
+        return 0;
+    rc = ft_squeeze_tail(&flush->tables->squeezer, message->len, message, &is_zlib);
+    if (rc == 0)
+        rc = ft_buffer_reserve(out, FT_FRAME_HEADER_BYTES + message->len);
+    if (rc)
+        return rc;
+    ft_frame_encode(out->data + out->len, FT_FRAME_TABLES, is_zlib ? FT_FRAME_F_ZLIB : 0, message->data,
+                    (uint32_t)message->len, NULL, 0);
+    out->len += FT_FRAME_HEADER_BYTES;
+    ft_buffer_append(out, message->data, message->len);
+    message->len = 0;
+    flush->frames++;
+    return 0;
+}
+
+static int add_message(struct flush *flush, const Flowtap__Tables *message)
+{
+    struct ft_buffer *frame = &flush->tables->frame;
+    int rc = ft_buffer_reserve(frame, flowtap__tables__get_packed_size(message));
+
+    if (rc)
+        return rc;
+    frame->len += flowtap__tables__pack(message, frame->data + frame->len);
+    return frame->len >= FRAME_BYTES ? close_frame(flush) : 0;
+}
+
+static uint32_t shared_prefix(const uint8_t *a, uint32_t a_len, const uint8_t *b, uint32_t b_len)
+{
+    uint32_t max = a_len < b_len ? a_len : b_len, i = 0;
+
+    while (i < max && a[i] == b[i])
+        i++;
+    return i;
+}
+
+// Names `first` + 1 ... as many as make a batch; *count tells how many.
+static int add_names(struct flush *flush, size_t first, size_t *count)
+{
+    struct ft_tables *tables = flush->tables;
+    size_t most = tables->names.count - first < BATCH_COUNT ? tables->names.count - first : BATCH_COUNT, bytes = 0;
+    Flowtap__Names names = FLOWTAP__NAMES__INIT, *list = &names;
+    Flowtap__Tables message = FLOWTAP__TABLES__INIT;
+    const uint8_t *before = NULL;
+    uint32_t before_len = 0;
+
+    ft_arena_reset(&tables->arena);
+    names.shared = ft_arena_alloc(&tables->arena, most * sizeof(*names.shared));
+    names.rest = ft_arena_alloc(&tables->arena, most * sizeof(*names.rest));
+    if (!names.shared || !names.rest)
+        return -ENOMEM;
+    for (*count = 0; *count < most && bytes < BATCH_BYTES; (*count)++) {
+        uint32_t len, shared;
+        const uint8_t *name = ft_intern_get(&tables->names, (uint32_t)(first + *count + 1), &len);
+
+        shared = shared_prefix(before, before_len, name, len);
+        names.shared[*count] = shared;
+        names.rest[*count] = (ProtobufCBinaryData){.len = len - shared, .data = (uint8_t *)name + shared};
+        bytes += len - shared;
+        before = name;
+        before_len = len;
+    }
+    names.first_id = (uint32_t)first + 1;
+    names.n_shared = names.n_rest = *count;
+    message.n_names = 1;
+    message.names = &list;
+    return add_message(flush, &message);
+}
+
+static int add_files(struct flush *flush, size_t first, size_t *count)
+{
+    struct ft_tables *tables = flush->tables;
+    size_t n = tables->files.count - first < BATCH_COUNT ? tables->files.count - first : BATCH_COUNT;
+    Flowtap__Files files = FLOWTAP__FILES__INIT, *list = &files;
+    Flowtap__Tables message = FLOWTAP__TABLES__INIT;
+    struct ft_tables_file before = {0};
+
+    ft_arena_reset(&tables->arena);
+    files.path = ft_arena_alloc(&tables->arena, n * sizeof(*files.path));
+    files.place = ft_arena_alloc(&tables->arena, n * sizeof(*files.place));
+    files.inode = ft_arena_alloc(&tables->arena, n * sizeof(*files.inode));
+    files.kind = ft_arena_alloc(&tables->arena, n * sizeof(*files.kind));
+    if (!files.path || !files.place || !files.inode || !files.kind)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        struct ft_tables_file file;
+        uint32_t len;
+
+        memcpy(&file, ft_intern_get(&tables->files, (uint32_t)(first + i + 1), &len), sizeof(file));
+        files.path[i] = (int32_t)(file.path - before.path);
+        files.place[i] = file.place;
+        files.inode[i] = (int64_t)(file.inode - before.inode);
+        files.kind[i] = file.bits;
+        before = file;
+    }
+    *count = n;
+    files.first_id = (uint32_t)first + 1;
+    files.n_path = files.n_place = files.n_inode = files.n_kind = n;
+    message.n_files = 1;
+    message.files = &list;
+    return add_message(flush, &message);
+}
+
+static int add_place(struct flush *flush, size_t index, size_t *count)
+{
+    Flowtap__Place place = FLOWTAP__PLACE__INIT, *list = &place;
+    Flowtap__Tables message = FLOWTAP__TABLES__INIT;
+    struct ft_tables_place key;
+    uint32_t len;
+
+    memcpy(&key, ft_intern_get(&flush->tables->places, (uint32_t)index + 1, &len), sizeof(key));
+    place.id = (uint32_t)index + 1;
+    place.dev = key.dev;
+    place.mount = key.mount;
+    place.fstype = key.fstype;
+    place.block_size = key.block_size;
+    message.n_places = 1;
+    message.places = &list;
+    *count = 1;
+    return add_message(flush, &message);
+}
+
+// Puts the entries of one table that are not out yet, batch by batch.
+static int add_all(struct flush *flush, size_t out_count, size_t count,
+                   int (*add)(struct flush *flush, size_t first, size_t *count))
+{
+    while (out_count < count) {
+        size_t done = 0;
+        int rc = add(flush, out_count, &done);
+
+        if (rc)
+            return rc;
+        out_count += done;
+    }
+    return 0;
+}
+
+static int add_segments(struct flush *flush)
+{
+    struct ft_tables *tables = flush->tables;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < tables->segment_count; i++) {
+        const struct ft_tables_segment *segment = &tables->segments[i];
+
+        rc = ft_buffer_append(&tables->frame, tables->pending.data + segment->offset, segment->len);
+        if (rc == 0 && tables->frame.len >= FRAME_BYTES)
+            rc = close_frame(flush);
+    }
+    return rc;
+}
+
+static void forget_what_waited(struct ft_tables *tables)
+{
+    for (size_t i = 0; i < tables->segment_count; i++)
+        if (tables->segments[i].process)
+            tables->segment_of_process[tables->segments[i].process] = 0;
+    tables->segment_count = 0;
+    tables->pending.len = 0;
+    tables->pending_dead = 0;
+    tables->names_out = tables->names.count;
+    tables->files_out = tables->files.count;
+    tables->places_out = tables->places.count;
+}
+
+int ft_tables_flush(struct ft_tables *tables, struct ft_buffer *out, uint64_t *frames)
+{
+    struct flush flush = {.tables = tables, .out = out};
+    size_t before = out->len;
+    int rc;
+
+    tables->frame.len = 0;
+    rc = add_all(&flush, tables->names_out, tables->names.count, add_names);
+    if (rc == 0)
+        rc = add_all(&flush, tables->places_out, tables->places.count, add_place);
+    if (rc == 0)
+        rc = add_all(&flush, tables->files_out, tables->files.count, add_files);
+    if (rc == 0)
+        rc = add_segments(&flush);
+    if (rc == 0)
+        rc = close_frame(&flush);
+    if (rc) {
+        out->len = before;
+        return rc;
+    }
+    *frames += flush.frames;
+    forget_what_waited(tables);
+    return 0;
+}

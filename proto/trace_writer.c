@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "proto/trace_writer.h"
+
+#include "proto/frame.h"
+#include "proto/trace_block.h"
+#include "proto/trace_message.h"
+#include "proto/trace_tables.h"
+#include "proto/trace_writer_impl.h"
+
+#define COLUMN_LEVEL 1
+#define ROWS_FIRST 256U
+
+int ft_writer_append_frame(struct ft_trace_writer *writer, unsigned kind, const ProtobufCMessage *message)
+{
+    struct ft_buffer *out = &writer->out;
+    size_t len = protobuf_c_message_get_packed_size(message);
+    int rc;
+
+    if (len > FT_FRAME_HEAD_MAX)
+        return -EINVAL;
+    rc = ft_buffer_reserve(out, FT_FRAME_HEADER_BYTES + len);
+    if (rc)
+        return rc;
+    protobuf_c_message_pack(message, out->data + out->len + FT_FRAME_HEADER_BYTES);
+    ft_frame_encode(out->data + out->len, kind, 0, out->data + out->len + FT_FRAME_HEADER_BYTES, (uint32_t)len, NULL,
+                    0);
+    out->len += FT_FRAME_HEADER_BYTES + len;
+    writer->frames++;
+    return 0;
+}
+
+int ft_trace_writer_create(const struct ft_trace_header *header, const struct ft_trace_writer_options *options,
+                           struct ft_trace_writer **out)
+{
+    struct ft_trace_writer *writer = calloc(1, sizeof(*writer));
+    Flowtap__Header message;
+    int level, rc;
+
+    if (!writer)
+        return -ENOMEM;
+    if (options)
+        writer->options = *options;
+    level = writer->options.zlib_level ? writer->options.zlib_level : COLUMN_LEVEL;
+    rc = level < 1 || level > 9 ? -EINVAL : ft_tables_init(&writer->tables);
+    if (rc == 0) {
+        writer->encoder = ft_block_encoder_create(level);
+        rc = writer->encoder ? ft_message_from_header(&writer->tables.arena, header, &message) : -ENOMEM;
+    }
+    if (rc == 0)
+        rc = ft_writer_append_frame(writer, FT_FRAME_HEADER, &message.base);
+    if (rc) {
+        ft_trace_writer_destroy(writer);
+        return rc;
+    }
+    *out = writer;
+    return 0;
+}
+
+void ft_trace_writer_destroy(struct ft_trace_writer *writer)
+{
+    if (!writer)
+        return;
+    ft_tables_fini(&writer->tables);
+    ft_block_encoder_destroy(writer->encoder);
+    ft_buffer_fini(&writer->out);
+    free(writer->rows);
+    free(writer->blocks);
+    free(writer);
+}
+
+int64_t ft_trace_writer_name(struct ft_trace_writer *writer, struct ft_bytes bytes)
+{
+    return writer->is_finished ? -EPIPE : ft_tables_name(&writer->tables, bytes);
+}
+
+int64_t ft_trace_writer_file(struct ft_trace_writer *writer, const struct ft_trace_file *file)
+{
+    return writer->is_finished ? -EPIPE : ft_tables_file(&writer->tables, file);
+}
+
+int64_t ft_trace_writer_context(struct ft_trace_writer *writer, const struct ft_tag *tags, size_t count)
+{
+    if (writer->is_finished)
+        return -EPIPE;
+    return count ? ft_tables_context(&writer->tables, tags, count) : 0;
+}
+
+static bool is_process(const struct ft_trace_writer *writer, uint32_t id)
+{
+    return id <= writer->tables.process_count;
+}
+
+static int put_process(struct ft_trace_writer *writer, uint32_t id, const struct ft_trace_process *process)
+{
+    if (writer->is_finished)
+        return -EPIPE;
+    if (!is_process(writer, process->parent))
+        return -EINVAL;
+    for (size_t i = 0; i < process->in_call_count; i++)
+        if (process->in_call[i].file > writer->tables.files.count || process->in_call[i].call >= FT_TRACE_CALL_MAX)
+            return -EINVAL;
+    return ft_tables_put_process(&writer->tables, id, process);
+}
+
+int ft_trace_writer_put_process(struct ft_trace_writer *writer, uint32_t id, const struct ft_trace_process *process)
+{
+    return id && is_process(writer, id) ? put_process(writer, id, process) : -EINVAL;
+}
+
+int64_t ft_trace_writer_new_process(struct ft_trace_writer *writer, const struct ft_trace_process *process)
+{
+    int rc;
+
+    if (writer->tables.process_count == UINT32_MAX)
+        return -EOVERFLOW;
+    rc = put_process(writer, writer->tables.process_count + 1, process);
+    if (rc)
+        return rc;
+    return ++writer->tables.process_count;
+}
+
+static int put_thread(struct ft_trace_writer *writer, uint32_t id, const struct ft_trace_thread *thread)
+{
+    if (writer->is_finished)
+        return -EPIPE;
+    return is_process(writer, thread->process) ? ft_tables_put_thread(&writer->tables, id, thread) : -EINVAL;
+}
+
+int ft_trace_writer_put_thread(struct ft_trace_writer *writer, uint32_t id, const struct ft_trace_thread *thread)
+{
+    return id && id <= writer->tables.thread_count ? put_thread(writer, id, thread) : -EINVAL;
+}
+
+int64_t ft_trace_writer_new_thread(struct ft_trace_writer *writer, const struct ft_trace_thread *thread)
+{
+    int rc;
+
+    if (writer->tables.thread_count == UINT32_MAX)
+        return -EOVERFLOW;
+    rc = put_thread(writer, writer->tables.thread_count + 1, thread);
+    if (rc)
+        return rc;
+    return ++writer->tables.thread_count;
+}
+
+int ft_trace_writer_put_gap(struct ft_trace_writer *writer, const struct ft_trace_gap *gap)
+{
+    if (writer->is_finished)
+        return -EPIPE;
+    return is_process(writer, gap->process) ? ft_tables_put_gap(&writer->tables, gap) : -EINVAL;
+}
+
+int ft_trace_writer_put_loss(struct ft_trace_writer *writer, const struct ft_trace_loss *loss)
+{
+    if (writer->is_finished)
+        return -EPIPE;
+    return is_process(writer, loss->process) ? ft_tables_put_loss(&writer->tables, loss) : -EINVAL;
+}
+
+int ft_trace_writer_put_clock(struct ft_trace_writer *writer, const struct ft_trace_clock *clock)
+{
+    return writer->is_finished ? -EPIPE : ft_tables_put_clock(&writer->tables, clock);
+}
+
+int ft_trace_writer_put_call(struct ft_trace_writer *writer, unsigned call, const struct ft_trace_call *text)
+{
+    int rc = writer->is_finished ? -EPIPE : ft_tables_put_call(&writer->tables, call, text);
+
+    if (rc == 0)
+        writer->is_described[call] = true;
+    return rc;
+}
+
+int ft_trace_writer_put_profile(struct ft_trace_writer *writer, const struct ft_trace_profile *profile)
+{
+    if (writer->is_finished)
+        return -EPIPE;
+    if (!is_process(writer, profile->process) || profile->file > writer->tables.files.count ||
+        profile->file2 > writer->tables.files.count)
+        return -EINVAL;
+    return ft_tables_put_profile(&writer->tables, profile);
+}
+
+static bool is_valid(const struct ft_trace_writer *writer, const struct ft_event *event)
+{
+    const struct ft_tables *tables = &writer->tables;
+
+    return event->thread && event->thread <= tables->thread_count && event->file <= tables->files.count &&
+           event->file2 <= tables->files.count && event->context <= tables->contexts.count &&
+           event->name <= tables->names.count && event->category <= tables->names.count &&
+           event->call < FT_TRACE_CALL_MAX && event->kind < FT_EVENT_KIND_COUNT && event->dur_ns >= 0 &&
+           event->dur_ns < FT_TIME_LIMIT_NS && event->start_ns > -FT_TIME_LIMIT_NS &&
+           event->start_ns < FT_TIME_LIMIT_NS;
+}
+
+// A call that the file uses for the first time gets its record.
+static int describe(struct ft_trace_writer *writer, unsigned call)
+{
+    struct ft_trace_call text = {0};
+
+    if (writer->options.describe_call && writer->options.describe_call(call, &text))
+        return ft_trace_writer_put_call(writer, call, &text);
+    writer->is_described[call] = true;
+    return 0;
+}
+
+static int grow_rows(struct ft_trace_writer *writer)
+{
+    size_t cap = writer->row_cap ? writer->row_cap * 2 : ROWS_FIRST;
+    struct ft_event *rows = realloc(writer->rows, cap * sizeof(*rows));
+
+    if (!rows)
+        return -ENOMEM;
+    writer->rows = rows;
+    writer->row_cap = cap;
+    return 0;
+}
+
+int ft_trace_writer_add(struct ft_trace_writer *writer, const struct ft_event *event)
+{
+    int rc = 0;
+
+    if (writer->is_finished)
+        return -EPIPE;
+    if (!is_valid(writer, event))
+        return -EINVAL;
+    if (writer->row_count == FT_TRACE_BLOCK_ROWS_MAX)
+        return -EOVERFLOW;
+    if (!writer->is_described[event->call])
+        rc = describe(writer, event->call);
+    if (rc == 0 && writer->row_count == writer->row_cap)
+        rc = grow_rows(writer);
+    if (rc)
+        return rc;
+    writer->rows[writer->row_count++] = *event;
+    return 0;
+}
+
+size_t ft_trace_writer_rows(const struct ft_trace_writer *writer)
+{
+    return writer->row_count;
+}
+
+void ft_trace_writer_drop_rows(struct ft_trace_writer *writer)
+{
+    writer->row_count = 0;
+}
