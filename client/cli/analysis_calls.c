@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "client/cli/analysis_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/analysis_count.h"
+#include "client/cli/cli.h"
+#include "client/cli/report.h"
+#include "proto/calls.h"
+
+void ft_calls_init(struct ft_calls *calls)
+{
+    memset(calls, 0, sizeof(*calls));
+    ft_map_init(&calls->index);
+}
+
+void ft_calls_fini(struct ft_calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        free(calls->items[i].name);
+        free(calls->items[i].category);
+    }
+    free(calls->items);
+    ft_map_fini(&calls->index);
+}
+
+static struct ft_call_sum *sum_of(struct ft_calls *calls, bool is_span, const char *category, const char *name)
+{
+    char *key = ft_cli_format("%c%s\n%s", is_span ? 's' : 'c', category, name);
+    bool is_new;
+    uint32_t at = ft_map_intern(&calls->index, key, strlen(key), (uint32_t)calls->count, &is_new);
+    free(key);
+    if (!is_new) {
+        return &calls->items[at];
+    }
+    if (calls->count == calls->space) {
+        calls->space = calls->space ? calls->space * 2 : 64;
+        calls->items = ft_cli_realloc(calls->items, calls->space, sizeof(*calls->items));
+    }
+    struct ft_call_sum *sum = &calls->items[calls->count++];
+    *sum = (struct ft_call_sum){
+        .name = ft_cli_strdup(name), .category = ft_cli_strdup(category), .is_span = is_span, .min_ns = UINT64_MAX};
+    return sum;
+}
+
+static unsigned group_of(const struct ft_trace_reader *reader, unsigned call)
+{
+    const struct ft_trace_call *record = ft_trace_reader_call(reader, call);
+    return record ? record->group : (unsigned)ft_call_group(call);
+}
+
+static struct ft_call_sum *sum_of_call(struct ft_calls *calls, const struct ft_trace_reader *reader, unsigned call)
+{
+    char room[32];
+    const char *name = ft_report_call_name(reader, call, room, sizeof(room));
+    struct ft_call_sum *sum = sum_of(calls, false, ft_report_call_category(reader, call), name);
+    sum->group = group_of(reader, call);
+    return sum;
+}
+
+static struct ft_call_sum *sum_of_aggregate(struct ft_calls *calls, const struct ft_trace_reader *reader,
+                                            const struct ft_trace_aggregate *aggregate)
+{
+    if (aggregate->kind == FT_EVENT_CALL) {
+        return sum_of_call(calls, reader, aggregate->call);
+    }
+    if (aggregate->kind != FT_EVENT_SPAN) {
+        return NULL;
+    }
+    struct ft_bytes name = ft_trace_reader_name(reader, aggregate->name);
+    struct ft_bytes category = ft_trace_reader_name(reader, aggregate->category);
+    return sum_of(calls, true, category.data, name.data);
+}
+
+static void add_to(struct ft_sum *sum, const struct ft_trace_aggregate *aggregate)
+{
+    sum->count += aggregate->count;
+    sum->bytes += aggregate->bytes;
+    sum->time_ns += aggregate->time_ns;
+}
+
+static void add_figures(struct ft_calls *calls, const struct ft_call_sum *sum,
+                        const struct ft_trace_aggregate *aggregate)
+{
+    if (aggregate->kind != FT_EVENT_CALL || !ft_count_has_category(sum->category)) {
+        return;
+    }
+    unsigned mask = ft_count_of(sum->group, aggregate->file_class, aggregate->file2_class);
+    struct ft_trace_aggregate no_bytes = *aggregate;
+    no_bytes.bytes = 0;
+    if (mask & FT_COUNT_READ) {
+        add_to(&calls->read, aggregate);
+    }
+    if (mask & FT_COUNT_WRITE) {
+        add_to(&calls->write, aggregate);
+    }
+    if (mask & FT_COUNT_METADATA) {
+        add_to(&calls->metadata, &no_bytes);
+    }
+    if (mask & FT_COUNT_OTHER_IO) {
+        add_to(&calls->other_io, aggregate);
+    }
+}
+
+static void add_aggregate(struct ft_calls *calls, const struct ft_trace_reader *reader,
+                          const struct ft_trace_aggregate *aggregate)
+{
+    struct ft_call_sum *sum = sum_of_aggregate(calls, reader, aggregate);
+    if (!sum || aggregate->count == 0) {
+        return;
+    }
+    add_to(&sum->sum, aggregate);
+    sum->errors += aggregate->errors;
+    sum->min_ns = aggregate->min_ns < sum->min_ns ? aggregate->min_ns : sum->min_ns;
+    sum->max_ns = aggregate->max_ns > sum->max_ns ? aggregate->max_ns : sum->max_ns;
+    for (int bucket = 0; bucket < FT_LOG2_BUCKETS; bucket++) {
+        sum->sizes[bucket] += aggregate->sizes[bucket];
+        sum->durations[bucket] += aggregate->durations[bucket];
+    }
+    add_figures(calls, sum, aggregate);
+}
+
+static void add_blocks(struct ft_calls *calls, const struct ft_trace_set *set)
+{
+    struct ft_trace_decoder *decoder;
+    size_t count;
+    const struct ft_trace_set_block *blocks = ft_trace_set_blocks(set, &count);
+    if (ft_trace_decoder_create(&decoder) < 0) {
+        calls->bad_blocks += count;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct ft_trace_reader *reader = ft_trace_set_reader(set, blocks[i].reader);
+        const struct ft_trace_aggregate *aggregates;
+        size_t aggregate_count;
+        if (ft_trace_decoder_aggregates(decoder, reader, blocks[i].block, &aggregates, &aggregate_count) < 0) {
+            calls->bad_blocks++;
+            continue;
+        }
+        for (size_t k = 0; k < aggregate_count; k++) {
+            add_aggregate(calls, reader, &aggregates[k]);
+        }
+    }
+    ft_trace_decoder_destroy(decoder);
+}
+
+static void add_dropped(struct ft_calls *calls, const struct ft_trace_set *set)
+{
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
+        const struct ft_trace_reader *reader = ft_trace_set_reader(set, process->reader);
+        for (size_t i = 0; i < process->record->dropped_calls_count; i++) {
+            const struct ft_trace_dropped *dropped = &process->record->dropped_calls[i];
+            struct ft_call_sum *sum = sum_of_call(calls, reader, dropped->call);
+            sum->sum.count += dropped->count;
+            sum->sum.bytes += dropped->bytes;
+            sum->sum.time_ns += dropped->time_ns;
+            sum->dropped += dropped->count;
+        }
+    }
+}
+
+void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set)
+{
+    add_blocks(calls, set);
+    add_dropped(calls, set);
+}
+
+static int compare(const void *a_untyped, const void *b_untyped)
+{
+    const struct ft_call_sum *a = a_untyped, *b = b_untyped;
+    if (a->sum.time_ns != b->sum.time_ns) {
+        return a->sum.time_ns < b->sum.time_ns ? 1 : -1;
+    }
+    if (a->sum.count != b->sum.count) {
+        return a->sum.count < b->sum.count ? 1 : -1;
+    }
+    return strcmp(a->name, b->name);
+}
+
+void ft_calls_sort(struct ft_calls *calls)
+{
+    if (calls->count > 1) {
+        qsort(calls->items, calls->count, sizeof(*calls->items), compare);
+    }
+    ft_map_fini(&calls->index); /* the positions no longer hold */
+    ft_map_init(&calls->index);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Totals per call, from the heads of the blocks and the totals of dropped events; and the figures read, write, metadata
+ * and other_io, which need to know on what kind of file a call was made and so hold what was stored only.
+ */
+#ifndef FT_CLI_ANALYSIS_CALLS_H
+#define FT_CLI_ANALYSIS_CALLS_H
+
+#include "client/cli/map.h"
+#include "proto/trace_set.h"
+
+struct ft_sum {
+    uint64_t count, bytes, time_ns;
+};
+
+struct ft_call_sum {
+    char *name, *category; /* owned; any bytes of a span's, cut at a NUL */
+    bool is_span;          /* of the application; else a call */
+    unsigned group;        /* enum ft_group */
+    struct ft_sum sum;     /* dropped ones included */
+    uint64_t dropped, errors, min_ns, max_ns;
+    uint64_t sizes[FT_LOG2_BUCKETS], durations[FT_LOG2_BUCKETS];
+};
+
+struct ft_calls {
+    struct ft_call_sum *items;
+    size_t count, space;
+    struct ft_map index; /* kind, category, name */
+    struct ft_sum read, write, metadata, other_io;
+    uint64_t bad_blocks; /* whose totals could not be read */
+};
+
+void ft_calls_init(struct ft_calls *calls);
+void ft_calls_fini(struct ft_calls *calls);
+/* Adds up the whole set. */
+void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set);
+/* Longest time first; the order of equal ones is that of their names. */
+void ft_calls_sort(struct ft_calls *calls);
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How an event counts. One rule for block heads and for rows.
+ *
+ * read, write, metadata: calls of POSIX and STDIO on regular files, directories and block devices. A file whose kind is
+ * not known (a path that could not be opened, an open under a seccomp filter) counts with them, a call without any file
+ * (a bad descriptor) nowhere. mmap and its kin count as metadata: they move no bytes by themselves.
+ * other_io: what reads or writes pipes, sockets, terminals, character devices, memfds and memory.
+ * copy_file_range, sendfile and splice count as a read where the source is a file, as a write where the target is one,
+ * as other_io where neither is.
+ */
+#ifndef FT_CLI_ANALYSIS_COUNT_H
+#define FT_CLI_ANALYSIS_COUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    FT_COUNT_READ = 1,
+    FT_COUNT_WRITE = 2,
+    FT_COUNT_METADATA = 4,
+    FT_COUNT_OTHER_IO = 8,
+    FT_COUNT_IO = FT_COUNT_READ | FT_COUNT_WRITE | FT_COUNT_METADATA,
+};
+
+/* Mask of FT_COUNT_*. `group` is enum ft_group, the classes enum ft_file_class. */
+unsigned ft_count_of(unsigned group, unsigned file_class, unsigned file2_class);
+
+/* Whether a category is counted in these figures at all (POSIX, STDIO); MPIIO and the like stand beside them. */
+bool ft_count_has_category(const char *category);
+
+/* Whether the call opens a file for the program. */
+bool ft_count_is_open(const char *name);
+
+/*
+ * How often the kernel's rchar + wchar count a byte that the call moved: once for read(2), write(2) and their kin on
+ * whatever file, twice for sendfile and copy_file_range (both sides), never for sockets' own calls, splice and
+ * asynchronous I/O.
+ */
+unsigned ft_count_kernel_sides(const char *name, unsigned group);
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Unions of intervals over time.
+ *
+ * Intervals are half open, [start, end), in nanoseconds; empty ones add nothing. A list is "normal" when its intervals
+ * are in order and neither overlap nor touch.
+ *
+ * A sweep takes the normal lists of blocks in descending order of the blocks' ends, and keeps only what later lists
+ * could still touch: after a block, everything above the end of the next one (the watermark) is final and is summed up
+ * and dropped. Backwards, because a call is recorded when it ends: a block's last end lies near its neighbours', while
+ * its first start may be that of a call which waited for an hour.
+ */
+#ifndef FT_CLI_ANALYSIS_INTERVALS_H
+#define FT_CLI_ANALYSIS_INTERVALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ft_interval {
+    int64_t start, end;
+};
+
+struct ft_intervals {
+    struct ft_interval *items;
+    size_t count, space;
+};
+
+void ft_intervals_fini(struct ft_intervals *list);
+/* Appends; joins with the last one where they overlap and the order allows it. */
+void ft_intervals_add(struct ft_intervals *list, int64_t start, int64_t end);
+/* Any list becomes normal. Cheap for lists that consist of a few ordered pieces. */
+void ft_intervals_normalize(struct ft_intervals *list);
+/* Both normal; `list` becomes their union. */
+void ft_intervals_merge(struct ft_intervals *list, const struct ft_intervals *other);
+/* Sum of the lengths of a normal list. */
+int64_t ft_intervals_length(const struct ft_intervals *list);
+/* Length of the intersection of two normal lists. */
+int64_t ft_intervals_common(const struct ft_intervals *a, const struct ft_intervals *b);
+/* Moves what lies above the mark (cutting an interval in two where needed) from a normal list into `above`. */
+void ft_intervals_split(struct ft_intervals *list, int64_t mark, struct ft_intervals *above);
+
+enum ft_sweep_kind { FT_SWEEP_IO, FT_SWEEP_APP, FT_SWEEP_COMPUTE, FT_SWEEP_APP_IO, FT_SWEEP_COUNT };
+
+struct ft_sweep {
+    struct ft_intervals pending[FT_SWEEP_COUNT];
+    int64_t total_ns[FT_SWEEP_COUNT];
+    int64_t io_and_compute_ns, app_io_and_compute_ns;
+};
+
+void ft_sweep_fini(struct ft_sweep *sweep);
+/* A normal list of one block. */
+void ft_sweep_add(struct ft_sweep *sweep, enum ft_sweep_kind kind, const struct ft_intervals *list);
+/* No later list reaches above the watermark; INT64_MIN: there is none. */
+void ft_sweep_settle(struct ft_sweep *sweep, int64_t watermark);
+
+#endif

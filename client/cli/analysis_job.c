@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "client/cli/analysis_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/cli.h"
+#include "client/cli/map.h"
+
+uint64_t ft_job_dropped(const struct ft_trace_process *process)
+{
+    uint64_t dropped = 0;
+    for (int cause = 0; cause < FT_CAUSE_COUNT; cause++) {
+        dropped += process->dropped[cause];
+    }
+    return dropped;
+}
+
+uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process)
+{
+    const struct ft_trace_set_process *known = ft_trace_set_process(set, process);
+    uint64_t found = scan->processes[process].events + ft_job_dropped(known->record);
+    bool is_closed = ft_trace_reader_is_closed(ft_trace_set_reader(set, known->reader));
+    return is_closed || known->record->emitted > found ? known->record->emitted : found;
+}
+
+static struct ft_bytes bytes_or_empty(struct ft_bytes bytes)
+{
+    return bytes.len ? bytes : (struct ft_bytes){.data = "", .len = 0};
+}
+
+/* A key of several fields; each is preceded by its length, so that no two lists of fields are alike. */
+static char *make_key(const struct ft_bytes *fields, size_t count, const uint64_t *numbers, size_t number_count,
+                      size_t *bytes)
+{
+    *bytes = number_count * sizeof(*numbers);
+    for (size_t i = 0; i < count; i++) {
+        *bytes += sizeof(fields[i].len) + fields[i].len;
+    }
+    char *key = ft_cli_alloc(*bytes), *at = key;
+    memcpy(at, numbers, number_count * sizeof(*numbers));
+    at += number_count * sizeof(*numbers);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(at, &fields[i].len, sizeof(fields[i].len));
+        at += sizeof(fields[i].len);
+        memcpy(at, bytes_or_empty(fields[i]).data, fields[i].len);
+        at += fields[i].len;
+    }
+    return key;
+}
+
+/* True where the key was not in the map yet; *at: its index. */
+static bool intern(struct ft_map *map, const struct ft_bytes *fields, size_t count, const uint64_t *numbers,
+                   size_t number_count, uint32_t *at)
+{
+    size_t bytes;
+    bool is_new;
+    char *key = make_key(fields, count, numbers, number_count, &bytes);
+    *at = ft_map_intern(map, key, bytes, (uint32_t)map->count, &is_new);
+    free(key);
+    return is_new;
+}
+
+static void add_gaps(struct ft_job *job, const struct ft_trace_set *set, size_t r, struct ft_map *map)
+{
+    size_t count;
+    const struct ft_trace_gap *gaps = ft_trace_reader_gaps(ft_trace_set_reader(set, r), &count);
+    struct ft_bytes host = ft_trace_set_host_name(set, ft_trace_set_reader_host(set, r));
+    for (size_t i = 0; i < count; i++) {
+        struct ft_bytes fields[] = {host, gaps[i].exe, gaps[i].reason};
+        uint64_t numbers[] = {gaps[i].kind, gaps[i].pid};
+        uint32_t at;
+        if (intern(map, fields, 3, numbers, 2, &at)) {
+            job->gaps = ft_cli_realloc(job->gaps, job->gap_count + 1, sizeof(*job->gaps));
+            job->gaps[job->gap_count++] = (struct ft_job_gap){
+                .host = host, .exe = gaps[i].exe, .reason = gaps[i].reason, .kind = gaps[i].kind, .pid = gaps[i].pid};
+        }
+        job->gaps[at].count += gaps[i].count ? gaps[i].count : 1;
+    }
+}
+
+static void add_name(struct ft_job *job, const struct ft_trace_job *from, struct ft_bytes user, struct ft_map *map)
+{
+    struct ft_bytes fields[] = {from->id, user, from->workflow};
+    uint64_t numbers[] = {from->source};
+    uint32_t at;
+    if (!intern(map, fields, 3, numbers, 1, &at)) {
+        return;
+    }
+    job->names = ft_cli_realloc(job->names, job->name_count + 1, sizeof(*job->names));
+    job->names[job->name_count++] =
+        (struct ft_job_name){.id = from->id, .user = user, .workflow = from->workflow, .source = from->source};
+}
+
+static void add_tags(struct ft_job *job, const struct ft_trace_process *process, struct ft_map *map)
+{
+    for (size_t i = 0; i < process->tags_count; i++) {
+        struct ft_bytes fields[] = {process->tags[i].key, process->tags[i].value};
+        uint64_t numbers[] = {0};
+        uint32_t at;
+        if (intern(map, fields, 2, numbers, 1, &at)) {
+            job->tags = ft_cli_realloc(job->tags, job->tag_count + 1, sizeof(*job->tags));
+            job->tags[job->tag_count++] = process->tags[i];
+        }
+    }
+}
+
+static void add_processes(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
+{
+    struct ft_map names, tags;
+    ft_map_init(&names);
+    ft_map_init(&tags);
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
+        const struct ft_trace_header *header = ft_trace_reader_header(ft_trace_set_reader(set, process->reader));
+        const struct ft_trace_process *record = process->record;
+        bool has_job = record->job.id.len > 0;
+        struct ft_bytes user = record->user.len ? record->user : header->user;
+        add_name(job, has_job ? &record->job : &header->job, user, &names);
+        add_tags(job, record, &tags);
+        job->emitted += ft_job_emitted(set, scan, p);
+        for (int cause = 0; cause < FT_CAUSE_COUNT; cause++) {
+            job->dropped_by_cause[cause] += record->dropped[cause];
+        }
+        job->dropped += ft_job_dropped(record);
+        job->names_lost += record->names_lost;
+        job->bad_values += record->bad_values;
+    }
+    for (size_t r = 0; job->name_count == 0 && r < ft_trace_set_reader_count(set); r++) {
+        const struct ft_trace_header *header = ft_trace_reader_header(ft_trace_set_reader(set, r));
+        if (header->job.id.len > 0) {
+            add_name(job, &header->job, header->user, &names);
+        }
+    }
+    ft_map_fini(&names);
+    ft_map_fini(&tags);
+}
+
+static void find_coverage(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
+{
+    size_t count = ft_trace_set_process_count(set);
+    struct ft_coverage_image *images = ft_cli_alloc(count * sizeof(*images));
+    for (uint32_t p = 0; p < count; p++) {
+        const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
+        const struct ft_trace_process *record = process->record;
+        images[p] = (struct ft_coverage_image){
+            .parent = process->parent,
+            .is_exec = record->is_exec,
+            .is_known = record->kernel.is_known,
+            .end_ns = record->end_ns ? ft_trace_set_realtime_ns(set, process->reader, record->end_ns) : 0,
+            .kernel_bytes = record->kernel.rchar + record->kernel.wchar,
+            .traced_bytes = scan->processes[p].kernel_like_bytes,
+        };
+    }
+    ft_coverage_find(images, count, &job->coverage);
+    free(images);
+}
+
+void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
+{
+    struct ft_map gaps;
+    memset(job, 0, sizeof(*job));
+    ft_map_init(&gaps);
+    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        uint64_t error = ft_trace_reader_header(ft_trace_set_reader(set, r))->clock_error_ns;
+        job->clock_error_ns = error > job->clock_error_ns ? error : job->clock_error_ns;
+        add_gaps(job, set, r, &gaps);
+    }
+    ft_map_fini(&gaps);
+    job->stored = scan->rows;
+    add_processes(job, set, scan);
+    find_coverage(job, set, scan);
+    job->has_span = ft_trace_set_span(set, &job->start_ns, &job->end_ns);
+}
+
+void ft_job_fini(struct ft_job *job)
+{
+    free(job->names);
+    free(job->tags);
+    free(job->gaps);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+/* What a set of traces says of the job as a whole, apart from its events: who, when, what was not seen. */
+#ifndef FT_CLI_ANALYSIS_JOB_H
+#define FT_CLI_ANALYSIS_JOB_H
+
+#include "client/cli/analysis_coverage.h"
+#include "client/cli/analysis_scan.h"
+#include "proto/trace_set.h"
+
+struct ft_job_gap {
+    struct ft_bytes host, exe, reason;
+    uint8_t kind; /* enum ft_gap */
+    uint32_t pid;
+    uint64_t count;
+};
+
+struct ft_job_name {
+    struct ft_bytes id, user, workflow;
+    uint8_t source; /* enum ft_job_source */
+};
+
+/* Strings belong to the set, which must live longer. */
+struct ft_job {
+    uint64_t emitted, stored, dropped, dropped_by_cause[FT_CAUSE_COUNT];
+    uint64_t names_lost, bad_values;
+    bool has_span;
+    int64_t start_ns, end_ns; /* since the epoch */
+    struct ft_job_name *names;
+    size_t name_count;
+    struct ft_tag *tags; /* distinct */
+    size_t tag_count;
+    struct ft_job_gap *gaps; /* equal ones added up */
+    size_t gap_count;
+    struct ft_coverage coverage;
+    uint64_t clock_error_ns; /* the largest of all files */
+};
+
+/* `scan` with FT_SCAN_PROCESSES. */
+void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan);
+void ft_job_fini(struct ft_job *job);
+
+/*
+ * Events of a process. As its threads counted them; where the file's end is missing, at least what was found of it,
+ * since the last record may be older than the last block.
+ */
+uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process);
+uint64_t ft_job_dropped(const struct ft_trace_process *process);
+
+#endif

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "client/cli/analysis_scan.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/cli/analysis_scan_part.h"
+#include "client/cli/cli.h"
+
+enum { WORKERS_MAX = 8 };
+
+struct ordered_block {
+    uint32_t reader, block, rows;
+    int64_t end_ns; /* since the epoch */
+};
+
+/* Blocks are taken in order by tickets; a worker waits for its turn before it touches what is shared. */
+struct queue {
+    pthread_mutex_t lock;
+    pthread_cond_t turned;
+    const struct ordered_block *blocks;
+    size_t count, next_ticket, turn;
+    struct ft_sweep *sweep;
+    struct ft_progress *progress;
+    uint64_t bad_blocks;
+};
+
+struct worker {
+    struct queue *queue;
+    struct ft_scan_part part;
+    struct ft_trace_decoder *decoder;
+    pthread_t thread;
+};
+
+static int later_end_first(const void *a_untyped, const void *b_untyped)
+{
+    const struct ordered_block *a = a_untyped, *b = b_untyped;
+    return a->end_ns != b->end_ns ? (a->end_ns < b->end_ns ? 1 : -1) : 0;
+}
+
+static struct ordered_block *order_blocks(const struct ft_trace_set *set, size_t *count)
+{
+    const struct ft_trace_set_block *blocks = ft_trace_set_blocks(set, count);
+    struct ordered_block *ordered = ft_cli_alloc(*count * sizeof(*ordered));
+    for (size_t i = 0; i < *count; i++) {
+        size_t in_reader;
+        const struct ft_trace_block *heads =
+            ft_trace_reader_blocks(ft_trace_set_reader(set, blocks[i].reader), &in_reader);
+        const struct ft_trace_block *head = &heads[blocks[i].block];
+        ordered[i] = (struct ordered_block){
+            .reader = blocks[i].reader,
+            .block = blocks[i].block,
+            .rows = head->rows,
+            .end_ns = ft_trace_set_realtime_ns(set, blocks[i].reader, head->end_ns),
+        };
+    }
+    if (*count > 1) {
+        qsort(ordered, *count, sizeof(*ordered), later_end_first);
+    }
+    return ordered;
+}
+
+/* In turn: the block's intervals go into the sweep. `is_good`: the block could be decoded. */
+static void hand_over(struct worker *worker, size_t ticket, bool is_good)
+{
+    struct queue *queue = worker->queue;
+    pthread_mutex_lock(&queue->lock);
+    while (queue->turn != ticket) {
+        pthread_cond_wait(&queue->turned, &queue->lock);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    for (int kind = 0; is_good && kind < FT_SWEEP_COUNT; kind++) {
+        ft_sweep_add(queue->sweep, (enum ft_sweep_kind)kind, &worker->part.lists[kind]);
+    }
+    ft_sweep_settle(queue->sweep, ticket + 1 < queue->count ? queue->blocks[ticket + 1].end_ns : INT64_MIN);
+    if (queue->progress) {
+        ft_progress_step(queue->progress, queue->blocks[ticket].rows);
+    }
+    pthread_mutex_lock(&queue->lock);
+    queue->bad_blocks += !is_good;
+    queue->turn++;
+    pthread_cond_broadcast(&queue->turned);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+static void *work(void *worker_untyped)
+{
+    struct worker *worker = worker_untyped;
+    struct queue *queue = worker->queue;
+    const struct ft_scan_work *common = worker->part.work;
+    for (;;) {
+        pthread_mutex_lock(&queue->lock);
+        size_t ticket = queue->next_ticket++;
+        pthread_mutex_unlock(&queue->lock);
+        if (ticket >= queue->count) {
+            return NULL;
+        }
+        const struct ordered_block *block = &queue->blocks[ticket];
+        struct ft_rows rows;
+        int status = ft_trace_decoder_rows(worker->decoder, ft_trace_set_reader(common->set, block->reader),
+                                           block->block, ft_scan_part_columns(common->parts), &rows);
+        if (status == 0) {
+            ft_scan_part_add(&worker->part, block->reader, &rows);
+        }
+        hand_over(worker, ticket, status == 0);
+    }
+}
+
+static void add_file_sum(struct ft_file_sum *to, const struct ft_file_sum *from)
+{
+    to->events += from->events;
+    to->reads += from->reads;
+    to->writes += from->writes;
+    to->metadata += from->metadata;
+    to->opens += from->opens;
+    to->errors += from->errors;
+    to->read_bytes += from->read_bytes;
+    to->written_bytes += from->written_bytes;
+    to->read_time_ns += from->read_time_ns;
+    to->write_time_ns += from->write_time_ns;
+    to->metadata_time_ns += from->metadata_time_ns;
+}
+
+static void add_process_sum(struct ft_process_sum *to, const struct ft_process_sum *from)
+{
+    to->events += from->events;
+    to->read_bytes += from->read_bytes;
+    to->written_bytes += from->written_bytes;
+    to->io_time_ns += from->io_time_ns;
+    to->kernel_like_bytes += from->kernel_like_bytes;
+}
+
+/* One part's sums go into the whole; `touched` gathers the pairs of all parts. */
+static void add_part(struct ft_scan *scan, const struct ft_scan_part *part, struct ft_map *touched)
+{
+    for (size_t p = 0; p < scan->process_count; p++) {
+        add_process_sum(&scan->processes[p], &part->processes[p]);
+    }
+    for (size_t f = 0; part->files && f < scan->file_count; f++) {
+        add_file_sum(&scan->files[f], &part->files[f]);
+    }
+    for (size_t i = 0; i < part->touched.count; i++) {
+        bool is_new;
+        uint32_t key[2];
+        memcpy(key, part->touched.keys + part->touched.entries[i].at, sizeof(key));
+        ft_map_intern(touched, key, sizeof(key), 0, &is_new);
+        scan->files[key[0]].processes += is_new;
+    }
+    scan->rows += part->rows;
+}
+
+/*
+ * A file that is known by its path only (stat of a path, an open that failed) is the one that has this path and is
+ * known by device and inode, where there is one.
+ */
+static void find_same(struct ft_scan *scan, const struct ft_trace_set *set)
+{
+    struct ft_map by_path;
+    ft_map_init(&by_path);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t f = 0; f < scan->file_count; f++) {
+            const struct ft_trace_set_file *file = ft_trace_set_file(set, f);
+            bool is_known = file->record && (file->record->dev || file->record->inode);
+            char *key =
+                ft_cli_format("%u:%.*s", file->host, (int)file->path.len, file->path.len ? file->path.data : "");
+            if (pass == 0 && is_known && file->path.len) {
+                ft_map_intern(&by_path, key, strlen(key), f, NULL);
+            }
+            scan->same[f] = f;
+            if (pass == 1 && !is_known) {
+                ft_map_find(&by_path, key, strlen(key), &scan->same[f]);
+            }
+            free(key);
+        }
+    }
+    ft_map_fini(&by_path);
+}
+
+static int start_workers(struct worker *workers, int wanted, struct queue *queue, const struct ft_scan_work *common)
+{
+    int started = 0;
+    for (int i = 0; i < wanted; i++) {
+        struct worker *worker = &workers[i];
+        if (ft_trace_decoder_create(&worker->decoder) < 0) {
+            break;
+        }
+        worker->queue = queue;
+        ft_scan_part_init(&worker->part, common);
+        /* The last one works in this thread. */
+        if (i + 1 < wanted && pthread_create(&worker->thread, NULL, work, worker) != 0) {
+            started++;
+            break;
+        }
+        started++;
+    }
+    return started;
+}
+
+static void run_workers(struct ft_scan *scan, struct queue *queue, const struct ft_scan_work *common)
+{
+    struct worker workers[WORKERS_MAX];
+    memset(workers, 0, sizeof(workers));
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int wanted = processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (int)processors;
+    wanted = queue->count < 4 ? 1 : wanted;
+    int started = start_workers(workers, wanted, queue, common);
+    struct ft_map touched;
+    ft_map_init(&touched);
+    for (int i = started - 1; i >= 0; i--) {
+        if (i == started - 1) {
+            work(&workers[i]);
+        } else {
+            pthread_join(workers[i].thread, NULL);
+        }
+    }
+    for (int i = 0; i < started; i++) {
+        add_part(scan, &workers[i].part, &touched);
+        ft_scan_part_fini(&workers[i].part);
+        ft_trace_decoder_destroy(workers[i].decoder);
+    }
+    ft_map_fini(&touched);
+    scan->bad_blocks = queue->bad_blocks + (queue->count - queue->turn);
+}
+
+int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts, struct ft_progress *progress)
+{
+    memset(scan, 0, sizeof(*scan));
+    scan->file_count = ft_trace_set_file_count(set);
+    scan->process_count = ft_trace_set_process_count(set);
+    scan->files = ft_cli_alloc(scan->file_count * sizeof(*scan->files));
+    scan->same = ft_cli_alloc(scan->file_count * sizeof(*scan->same));
+    scan->processes = ft_cli_alloc(scan->process_count * sizeof(*scan->processes));
+    find_same(scan, set);
+    struct queue queue = {.sweep = &scan->sweep, .progress = progress};
+    struct ordered_block *blocks = order_blocks(set, &queue.count);
+    struct ft_scan_work common = {.set = set,
+                                  .same = scan->same,
+                                  .calls = ft_scan_make_calls(set),
+                                  .file_count = scan->file_count,
+                                  .process_count = scan->process_count,
+                                  .parts = parts};
+    queue.blocks = blocks;
+    pthread_mutex_init(&queue.lock, NULL);
+    pthread_cond_init(&queue.turned, NULL);
+    run_workers(scan, &queue, &common);
+    pthread_cond_destroy(&queue.turned);
+    pthread_mutex_destroy(&queue.lock);
+    free(common.calls);
+    free(blocks);
+    return 0;
+}
+
+void ft_scan_fini(struct ft_scan *scan)
+{
+    free(scan->files);
+    free(scan->same);
+    free(scan->processes);
+    ft_sweep_fini(&scan->sweep);
+}
+
+size_t ft_scan_count_files(const struct ft_scan *scan)
+{
+    size_t count = 0;
+    for (size_t f = 0; f < scan->file_count; f++) {
+        count += scan->files[f].events > 0;
+    }
+    return count;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One pass over all events: totals per file and per process, and the unions over time. Blocks are decoded by a few
+ * threads, in descending order of their ends (analysis_intervals.h says why), only the columns that are needed.
+ */
+#ifndef FT_CLI_ANALYSIS_SCAN_H
+#define FT_CLI_ANALYSIS_SCAN_H
+
+#include "client/cli/analysis_intervals.h"
+#include "client/cli/map.h"
+#include "client/cli/progress.h"
+#include "proto/trace_set.h"
+
+struct ft_file_sum {
+    uint64_t events; /* all of this file's, whatever they are */
+    uint64_t reads, writes, metadata, opens, errors;
+    uint64_t read_bytes, written_bytes;
+    uint64_t read_time_ns, write_time_ns, metadata_time_ns;
+    uint32_t processes;    /* that touched it */
+    uint32_t last_process; /* index + 1 of the last one seen */
+};
+
+struct ft_process_sum {
+    uint64_t events;
+    uint64_t read_bytes, written_bytes; /* as in read and write of a summary */
+    uint64_t io_time_ns;                /* sum, not union */
+    uint64_t kernel_like_bytes;         /* what rchar + wchar should hold */
+};
+
+struct ft_scan {
+    struct ft_file_sum
+        *files;     /* by file index of the set; those that are one with another one (see `same`) are empty */
+    uint32_t *same; /* file index → the index under which it is counted */
+    size_t file_count;
+    struct ft_process_sum *processes; /* by process index of the set */
+    size_t process_count;
+    struct ft_sweep sweep;
+    uint64_t rows, bad_blocks;
+};
+
+/* Which parts are wanted: less is faster. */
+enum { FT_SCAN_FILES = 1, FT_SCAN_PROCESSES = 2, FT_SCAN_UNIONS = 4 };
+
+/* 0, or -ENOMEM and the like where not even one thread could work. */
+int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts, struct ft_progress *progress);
+void ft_scan_fini(struct ft_scan *scan);
+
+/* Files that were touched at all. */
+size_t ft_scan_count_files(const struct ft_scan *scan);
+
+#endif

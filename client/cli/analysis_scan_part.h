@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/* What one thread of a scan adds up: its own sums, and the intervals of the block at hand. For analysis_scan.c. */
+#ifndef FT_CLI_ANALYSIS_SCAN_PART_H
+#define FT_CLI_ANALYSIS_SCAN_PART_H
+
+#include "client/cli/analysis_scan.h"
+
+struct ft_scan_call {
+    uint8_t group;        /* enum ft_group */
+    uint8_t kernel_sides; /* see ft_count_kernel_sides() */
+    bool is_counted, is_open;
+};
+
+/* What all threads read. */
+struct ft_scan_work {
+    const struct ft_trace_set *set;
+    const uint32_t *same;
+    struct ft_scan_call (*calls)[FT_TRACE_CALL_MAX]; /* by reader */
+    size_t file_count, process_count;
+    unsigned parts;
+};
+
+struct ft_scan_part {
+    const struct ft_scan_work *work;
+    struct ft_file_sum *files;
+    struct ft_process_sum *processes;
+    struct ft_map touched; /* (file, process) */
+    struct ft_intervals lists[FT_SWEEP_COUNT];
+    uint64_t rows;
+};
+
+struct ft_scan_call (*ft_scan_make_calls(const struct ft_trace_set *set))[FT_TRACE_CALL_MAX];
+
+void ft_scan_part_init(struct ft_scan_part *part, const struct ft_scan_work *work);
+void ft_scan_part_fini(struct ft_scan_part *part);
+uint32_t ft_scan_part_columns(unsigned parts);
+/* Adds a block's rows; leaves its intervals, normal, in `lists`. */
+void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows);
+
+#endif

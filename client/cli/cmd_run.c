@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/* flowtap run: traces one command, whose input, output and status stay its own. */
+#include <dirent.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/cli/cli.h"
+#include "client/cli/elf.h"
+#include "client/cli/map.h"
+#include "client/cli/run_child.h"
+#include "client/cli/run_daemon.h"
+#include "client/cli/run_environment.h"
+#include "client/cli/run_paths.h"
+#include "client/cli/summary.h"
+
+extern char **environ;
+
+struct values {
+    const char *output;
+    struct ft_strings tags, include, exclude;
+    bool follows_clean_env;
+    bool is_quiet;
+};
+
+static const struct values defaults = {.follows_clean_env = true};
+
+static const struct ft_option options[] = {
+    {FT_OPTION_STRING, 'o', "output", "DIR", "folder for the trace (default: flowtap-COMMAND-PID)",
+     offsetof(struct values, output), NULL},
+    {FT_OPTION_LIST, 0, "tag", "K=V", "a tag for all of the job's processes", offsetof(struct values, tags), NULL},
+    {FT_OPTION_LIST, 0, "include", "GLOB", "record only files whose path matches", offsetof(struct values, include),
+     NULL},
+    {FT_OPTION_LIST, 0, "exclude", "GLOB", "do not record files whose path matches", offsetof(struct values, exclude),
+     NULL},
+    {FT_OPTION_NO, 0, "no-follow-clean-env", NULL, "a child whose environment was cleaned stays untraced",
+     offsetof(struct values, follows_clean_env), NULL},
+    {FT_OPTION_FLAG, 'q', "quiet", NULL, "print no summary at the end", offsetof(struct values, is_quiet), NULL},
+};
+
+static int check_words(const struct values *values)
+{
+    for (size_t i = 0; i < values->tags.count; i++) {
+        const char *tag = values->tags.items[i], *equals = strchr(tag, '=');
+        if (!equals || equals == tag) {
+            return ft_cli_fail_usage("--tag wants KEY=VALUE, not '%s'", tag);
+        }
+        if (strchr(tag, ',')) {
+            return ft_cli_fail_usage("a tag cannot hold a comma: '%s'", tag);
+        }
+    }
+    const struct ft_strings *lists[] = {&values->include, &values->exclude};
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < lists[k]->count; i++) {
+            if (lists[k]->items[i][0] == '\0' || strchr(lists[k]->items[i], ':')) {
+                return ft_cli_fail_usage("--%s wants a pattern without a colon, not '%s'", k ? "exclude" : "include",
+                                         lists[k]->items[i]);
+            }
+        }
+    }
+    return FT_STATUS_DONE;
+}
+
+static char *default_folder(const char *command)
+{
+    char *copy = ft_cli_strdup(command);
+    char *folder = ft_cli_format("flowtap-%s-%ld", basename(copy), (long)getpid());
+    free(copy);
+    return folder;
+}
+
+/* Names of the trace files in a folder go into the map; with `fresh`, paths of those that were not in it. */
+static void list_traces(const char *folder, struct ft_map *known, struct ft_strings *fresh)
+{
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+        size_t length = strlen(entry->d_name);
+        bool is_new;
+        if (length < 5 || strcmp(entry->d_name + length - 5, ".flow") != 0) {
+            continue;
+        }
+        ft_map_intern(known, entry->d_name, length, 0, &is_new);
+        if (is_new && fresh) {
+            fresh->items = ft_cli_realloc(fresh->items, fresh->count + 1, sizeof(*fresh->items));
+            fresh->items[fresh->count++] = ft_cli_format("%s/%s", folder, entry->d_name);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
+
+static void make_environment(struct ft_environment *environment, const struct values *values,
+                             const struct ft_run_paths *paths, const struct ft_elf *elf)
+{
+    ft_environment_init(environment, environ);
+    char *preload =
+        ft_environment_preload(ft_environment_get(environment, "LD_PRELOAD"), paths->library, elf->sanitizer);
+    ft_environment_set(environment, "LD_PRELOAD", preload);
+    ft_environment_set(environment, "FLOWTAP", "1");
+    ft_environment_set(environment, "FLOWTAP_SOCKET", paths->socket);
+    ft_environment_join(environment, "FLOWTAP_TAGS", &values->tags, ',');
+    ft_environment_join(environment, "FLOWTAP_INCLUDE", &values->include, ':');
+    ft_environment_join(environment, "FLOWTAP_EXCLUDE", &values->exclude, ':');
+    free(preload);
+}
+
+static void say_nothing_was_recorded(const char *command, const struct ft_elf *elf)
+{
+    const char *why = "it did not attach";
+    if (elf->is_secure) {
+        why = "it runs with more rights than its caller (set-user-ID, set-group-ID or capabilities)";
+    } else if (elf->kind == FT_ELF_STATIC) {
+        why = "it is linked statically, so that no library can be loaded into it";
+    } else if (elf->kind == FT_ELF_FOREIGN) {
+        why = "it is made for another architecture than this library";
+    }
+    fprintf(stderr, "%s: %s: 0 events, because %s\n", ft_cli_name(), command, why);
+}
+
+static void report(const struct values *values, const struct ft_run_paths *paths, struct ft_map *known,
+                   const char *command, const struct ft_elf *elf)
+{
+    struct ft_strings fresh = {0};
+    list_traces(paths->trace, known, &fresh);
+    if (fresh.count == 0) {
+        say_nothing_was_recorded(command, elf);
+    } else if (!values->is_quiet) {
+        fflush(stdout);
+        ft_summary_show(&fresh, paths->trace, stderr, false, 5);
+    }
+    for (size_t i = 0; i < fresh.count; i++) {
+        free((void *)(uintptr_t)fresh.items[i]);
+    }
+    free(fresh.items);
+}
+
+/* The daemon listens; from here on the command is run whatever happens. */
+static int run_command(const struct values *values, const struct ft_strings *operands, const struct ft_run_paths *paths,
+                       struct ft_run_daemon *daemon)
+{
+    char error[PATH_MAX + 256], path[PATH_MAX];
+    struct ft_environment environment;
+    struct ft_elf elf = {0};
+    struct ft_map known;
+    struct ft_run_child child = {0};
+    if (ft_elf_find_command(operands->items[0], path, sizeof(path))) {
+        ft_elf_look(path, &elf);
+    }
+    ft_map_init(&known);
+    list_traces(paths->trace, &known, NULL);
+    make_environment(&environment, values, paths, &elf);
+    char **argv = ft_cli_alloc((operands->count + 1) * sizeof(*argv));
+    memcpy(argv, operands->items, operands->count * sizeof(*argv));
+    int started = ft_run_child(&child, argv, environment.items);
+    int ended = ft_run_daemon_end(daemon, error, sizeof(error));
+    if (started < 0) {
+        child.status = ft_cli_fail("cannot run %s: %s", argv[0], strerror(-started));
+    } else if (child.exec_error) {
+        ft_cli_fail("cannot run %s: %s", argv[0], strerror(child.exec_error));
+    } else {
+        report(values, paths, &known, argv[0], &elf);
+    }
+    if (ended < 0) {
+        ft_cli_warn("%s", error);
+    }
+    free(argv);
+    ft_environment_fini(&environment);
+    ft_map_fini(&known);
+    return child.status;
+}
+
+static int run(const void *values_untyped, const struct ft_strings *operands)
+{
+    const struct values *values = values_untyped;
+    struct ft_run_paths paths = {0};
+    struct ft_run_daemon daemon = {0};
+    char error[PATH_MAX + 256];
+    int status = check_words(values);
+    if (status != FT_STATUS_DONE) {
+        return status;
+    }
+    char *folder = values->output ? ft_cli_strdup(values->output) : default_folder(operands->items[0]);
+    status = ft_run_paths_find(&paths, error, sizeof(error));
+    status = status < 0 ? status : ft_run_paths_make_trace(&paths, folder, error, sizeof(error));
+    status = status < 0 ? status : ft_run_paths_make_folder(&paths, error, sizeof(error));
+    struct ft_run_daemon_options daemon_options = {.program = paths.daemon,
+                                                   .socket = paths.socket,
+                                                   .spool = paths.trace,
+                                                   .library = paths.library,
+                                                   .follows_clean_env = values->follows_clean_env};
+    status = status < 0 ? status : ft_run_daemon_start(&daemon, &daemon_options, error, sizeof(error));
+    if (status < 0) {
+        status = ft_cli_fail("%s; the command was not run", error);
+    } else {
+        status = run_command(values, operands, &paths, &daemon);
+    }
+    ft_run_paths_clean(&paths);
+    free(folder);
+    return status;
+}
+
+const struct ft_command ft_command_run = {
+    .name = "run",
+    .arguments = "[--] COMMAND [ARG]...",
+    .summary = "trace one command, then print its summary on stderr",
+    .details = "The command keeps its input, output and exit status. 128 plus the signal's number is\n"
+               "returned where a signal killed it, 127 where it was not found, 126 where it could not\n"
+               "be run, 1 where tracing could not be set up (the command is not run then).",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .operands_min = 1,
+    .operands_max = FT_OPTIONS_ALL,
+    .operand_missing = "which command shall be run?",
+    .ends_at_operand = true,
+    .values_bytes = sizeof(struct values),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+/* flowtap summary: the job at a glance. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/cli.h"
+#include "client/cli/progress.h"
+#include "client/cli/report.h"
+#include "client/cli/summary.h"
+
+struct values {
+    bool as_json;
+    uint64_t top;
+};
+
+static const struct values defaults = {.top = 5};
+
+static const struct ft_option options[] = {
+    {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
+    {FT_OPTION_COUNT, 'n', "top", "N", "rows of the tables of files and calls (default: 5)",
+     offsetof(struct values, top), NULL},
+};
+
+int ft_summary_show(const struct ft_strings *paths, const char *title, FILE *out, bool as_json, size_t top)
+{
+    struct ft_trace_set *set;
+    struct ft_summary summary;
+    struct ft_progress progress;
+    if (ft_report_open(paths, &set) != FT_STATUS_DONE) {
+        return FT_STATUS_FAILED;
+    }
+    memset(&summary, 0, sizeof(summary));
+    summary.set = set;
+    ft_progress_begin(&progress, "reading events", ft_trace_set_events(set));
+    ft_calls_init(&summary.calls);
+    ft_calls_read(&summary.calls, set);
+    ft_calls_sort(&summary.calls);
+    ft_scan_read(&summary.scan, set, FT_SCAN_FILES | FT_SCAN_PROCESSES | FT_SCAN_UNIONS, &progress);
+    ft_progress_end(&progress);
+    ft_job_read(&summary.job, set, &summary.scan);
+    summary.is_partial = ft_trace_set_is_partial(set) || summary.scan.bad_blocks || summary.calls.bad_blocks;
+    if (summary.scan.bad_blocks && !ft_trace_set_is_partial(set)) {
+        ft_cli_warn("%llu blocks of events are damaged; the report is partial (`flowtap verify` tells all)",
+                    (unsigned long long)summary.scan.bad_blocks);
+    }
+    if (as_json) {
+        ft_summary_print_json(&summary, out);
+    } else {
+        char *own_title = ft_report_title(paths, title, set);
+        ft_summary_print_text(&summary, own_title, out, top);
+        free(own_title);
+    }
+    ft_job_fini(&summary.job);
+    ft_scan_fini(&summary.scan);
+    ft_calls_fini(&summary.calls);
+    ft_trace_set_close(set);
+    return FT_STATUS_DONE;
+}
+
+static int run(const void *values_untyped, const struct ft_strings *operands)
+{
+    const struct values *values = values_untyped;
+    return ft_cli_finish_output(ft_summary_show(operands, NULL, stdout, values->as_json, values->top));
+}
+
+const struct ft_command ft_command_summary = {
+    .name = "summary",
+    .arguments = "PATH...",
+    .summary = "the job at a glance",
+    .details = "PATH is a trace file or a folder of them; several are read as one job.",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .operands_min = 1,
+    .operands_max = FT_OPTIONS_ALL,
+    .operand_missing = "which trace? name a file or a folder",
+    .values_bytes = sizeof(struct values),
+    .defaults = &defaults,
+    .run = run,
+};

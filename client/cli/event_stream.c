@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "client/cli/event_stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/cli.h"
+
+enum { WINDOW_ROWS_ALL = 1 << 20, WINDOW_ROWS_MIN = 4096 };
+
+struct cursor {
+    uint32_t reader, block, rows;
+    uint32_t done; /* rows given out */
+    int64_t next_ts_ns;
+    struct ft_stream_event *window; /* NULL: not decoded now */
+    uint32_t window_count, window_at;
+};
+
+struct row_key {
+    int64_t start_ns;
+    uint32_t row, thread;
+};
+
+static bool comes_before(const struct ft_event_stream *stream, uint32_t a, uint32_t b)
+{
+    int64_t a_ts = stream->cursors[a].next_ts_ns, b_ts = stream->cursors[b].next_ts_ns;
+    return a_ts != b_ts ? a_ts < b_ts : a < b;
+}
+
+static void swap(uint32_t *a, uint32_t *b)
+{
+    uint32_t kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void sift_down(struct ft_event_stream *stream, size_t at)
+{
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= stream->heap_count) {
+            return;
+        }
+        if (child + 1 < stream->heap_count && comes_before(stream, stream->heap[child + 1], stream->heap[child])) {
+            child++;
+        }
+        if (!comes_before(stream, stream->heap[child], stream->heap[at])) {
+            return;
+        }
+        swap(&stream->heap[child], &stream->heap[at]);
+        at = child;
+    }
+}
+
+static int earlier_row_first(const void *a_untyped, const void *b_untyped)
+{
+    const struct row_key *a = a_untyped, *b = b_untyped;
+    if (a->start_ns != b->start_ns) {
+        return a->start_ns < b->start_ns ? -1 : 1;
+    }
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static struct row_key *sort_rows(const struct ft_rows *rows)
+{
+    struct row_key *keys = ft_cli_alloc(rows->count * sizeof(*keys));
+    for (size_t r = 0; r < rows->run_count; r++) {
+        for (uint32_t i = 0; i < rows->runs[r].count; i++) {
+            uint32_t row = rows->runs[r].first + i;
+            keys[row] = (struct row_key){.start_ns = rows->start_ns[row], .row = row, .thread = rows->runs[r].thread};
+        }
+    }
+    if (rows->run_count > 1) {
+        qsort(keys, rows->count, sizeof(*keys), earlier_row_first);
+    }
+    return keys;
+}
+
+static void fill_window(struct ft_event_stream *stream, struct cursor *cursor, const struct ft_rows *rows)
+{
+    size_t share = WINDOW_ROWS_ALL / (stream->open_count + 1), left = rows->count - cursor->done;
+    share = share < WINDOW_ROWS_MIN ? WINDOW_ROWS_MIN : share;
+    uint32_t count = (uint32_t)(left < share ? left : share);
+    struct row_key *keys = sort_rows(rows);
+    cursor->window = ft_cli_alloc(count * sizeof(*cursor->window));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct row_key *key = &keys[cursor->done + i];
+        struct ft_stream_event *event = &cursor->window[i];
+        ft_rows_event(rows, key->row, key->thread, &event->event);
+        event->reader = cursor->reader;
+        event->ts_ns = ft_trace_set_realtime_ns(stream->set, cursor->reader, key->start_ns);
+    }
+    free(keys);
+    cursor->window_count = count;
+    cursor->window_at = 0;
+    stream->open_count++;
+    stream->open_most = stream->open_count > stream->open_most ? stream->open_count : stream->open_most;
+}
+
+static bool open_cursor(struct ft_event_stream *stream, struct cursor *cursor)
+{
+    struct ft_rows rows;
+    const struct ft_trace_reader *reader = ft_trace_set_reader(stream->set, cursor->reader);
+    if (ft_trace_decoder_rows(stream->decoder, reader, cursor->block, FT_COL_ALL, &rows) < 0 ||
+        rows.count < cursor->done) {
+        stream->bad_blocks++;
+        return false;
+    }
+    cursor->rows = (uint32_t)rows.count;
+    if (cursor->done == rows.count) {
+        return false;
+    }
+    fill_window(stream, cursor, &rows);
+    cursor->next_ts_ns = cursor->window[0].ts_ns;
+    return true;
+}
+
+static void close_window(struct ft_event_stream *stream, struct cursor *cursor)
+{
+    free(cursor->window);
+    cursor->window = NULL;
+    stream->open_count--;
+}
+
+static void remove_top(struct ft_event_stream *stream)
+{
+    stream->heap[0] = stream->heap[--stream->heap_count];
+    sift_down(stream, 0);
+}
+
+static void make_cursors(struct ft_event_stream *stream)
+{
+    size_t count = 0;
+    for (uint32_t r = 0; r < ft_trace_set_reader_count(stream->set); r++) {
+        size_t blocks;
+        const struct ft_trace_block *heads = ft_trace_reader_blocks(ft_trace_set_reader(stream->set, r), &blocks);
+        stream->cursors = ft_cli_realloc(stream->cursors, count + blocks, sizeof(*stream->cursors));
+        for (uint32_t b = 0; b < blocks; b++) {
+            stream->cursors[count++] =
+                (struct cursor){.reader = r,
+                                .block = b,
+                                .rows = heads[b].rows,
+                                .next_ts_ns = ft_trace_set_realtime_ns(stream->set, r, heads[b].start_ns)};
+        }
+    }
+    stream->heap = ft_cli_alloc(count * sizeof(*stream->heap));
+    stream->heap_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        stream->heap[i] = i;
+    }
+    for (size_t i = count / 2; i-- > 0;) {
+        sift_down(stream, i);
+    }
+}
+
+int ft_event_stream_init(struct ft_event_stream *stream, const struct ft_trace_set *set)
+{
+    memset(stream, 0, sizeof(*stream));
+    stream->set = set;
+    int status = ft_trace_decoder_create(&stream->decoder);
+    if (status == 0) {
+        make_cursors(stream);
+    }
+    return status;
+}
+
+void ft_event_stream_fini(struct ft_event_stream *stream)
+{
+    for (size_t i = 0; i < stream->heap_count; i++) {
+        free(stream->cursors[stream->heap[i]].window);
+    }
+    free(stream->cursors);
+    free(stream->heap);
+    ft_trace_decoder_destroy(stream->decoder);
+}
+
+/* Steps over the event that was given out last, which is the top's. */
+static void step(struct ft_event_stream *stream, struct cursor *cursor)
+{
+    cursor->window_at++;
+    cursor->done++;
+    if (cursor->window_at < cursor->window_count) {
+        cursor->next_ts_ns = cursor->window[cursor->window_at].ts_ns;
+        sift_down(stream, 0);
+        return;
+    }
+    close_window(stream, cursor);
+    if (cursor->done >= cursor->rows || !open_cursor(stream, cursor)) {
+        remove_top(stream);
+    } else {
+        sift_down(stream, 0);
+    }
+}
+
+const struct ft_stream_event *ft_event_stream_next(struct ft_event_stream *stream)
+{
+    if (stream->has_given) {
+        stream->has_given = false;
+        step(stream, &stream->cursors[stream->heap[0]]);
+    }
+    while (stream->heap_count > 0) {
+        struct cursor *top = &stream->cursors[stream->heap[0]];
+        if (top->window) {
+            stream->has_given = true;
+            return &top->window[top->window_at];
+        }
+        if (open_cursor(stream, top)) {
+            sift_down(stream, 0);
+        } else {
+            remove_top(stream);
+        }
+    }
+    return NULL;
+}

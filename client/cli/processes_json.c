@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/* The JSON document of `flowtap processes`; its keys are a contract. */
+#include <stdlib.h>
+
+#include "client/cli/cli.h"
+#include "client/cli/processes.h"
+#include "client/cli/report.h"
+#include "client/cli/text.h"
+
+/* A member that is null where it is not known. */
+static void put_if(struct ft_json *json, const char *key, bool is_known, int64_t value)
+{
+    ft_json_key(json, key);
+    is_known ? ft_json_int(json, value) : ft_json_null(json);
+}
+
+static void put_when(struct ft_json *json, const char *key, const struct ft_trace_set *set, size_t reader,
+                     int64_t mono_ns)
+{
+    ft_json_key(json, key);
+    mono_ns ? ft_json_seconds(json, ft_trace_set_realtime_ns(set, reader, mono_ns)) : ft_json_null(json);
+}
+
+static void put_argv(struct ft_json *json, const struct ft_trace_process *record)
+{
+    bool is_text = true;
+    ft_json_key(json, "argv");
+    ft_json_begin_array(json);
+    for (size_t i = 0; i < record->argv_count; i++) {
+        ft_json_text(json, record->argv[i].data, record->argv[i].len);
+        is_text &= ft_text_is_utf8(record->argv[i].data, record->argv[i].len);
+    }
+    ft_json_end_array(json);
+    if (record->is_argv_cut) {
+        ft_json_member_bool(json, "argv_cut", true);
+    }
+    if (!is_text) {
+        ft_json_key(json, "argv_bytes");
+        ft_json_begin_array(json);
+        for (size_t i = 0; i < record->argv_count; i++) {
+            ft_json_base64(json, record->argv[i].data, record->argv[i].len);
+        }
+        ft_json_end_array(json);
+    }
+}
+
+static void put_job(struct ft_json *json, const struct ft_trace_job *job)
+{
+    ft_report_json_bytes(json, "job", job->id);
+    ft_json_member_string(json, "job_source", ft_job_source_name(job->source));
+    ft_report_json_bytes(json, "workflow", job->workflow);
+    ft_report_json_bytes(json, "step", job->step);
+    put_if(json, "rank", job->rank >= 0, job->rank);
+    put_if(json, "local_rank", job->local_rank >= 0, job->local_rank);
+}
+
+static void put_exit(struct ft_json *json, const struct ft_trace_process *record)
+{
+    ft_json_key(json, "exit");
+    if (record->exit == FT_EXIT_NONE) {
+        ft_json_null(json);
+        return;
+    }
+    ft_json_begin_object(json);
+    if (record->exit == FT_EXIT_EXEC) {
+        ft_json_member_bool(json, "exec", true);
+    } else {
+        ft_json_member_int(json, ft_exit_name(record->exit), record->exit_value);
+    }
+    ft_json_member_string(json, "source", ft_exit_source_name(record->exit_source));
+    ft_json_end_object(json);
+}
+
+static void put_in_call(struct ft_json *json, const struct ft_trace_set *set,
+                        const struct ft_trace_set_process *process)
+{
+    const struct ft_trace_reader *reader = ft_trace_set_reader(set, process->reader);
+    ft_json_key(json, "in_call");
+    ft_json_begin_array(json);
+    for (size_t i = 0; i < process->record->in_call_count; i++) {
+        const struct ft_trace_in_call *in = &process->record->in_call[i];
+        char room[32];
+        ft_json_begin_object(json);
+        put_if(json, "tid", in->tid != 0, in->tid);
+        ft_json_member_string(json, "call", ft_report_call_name(reader, in->call, room, sizeof(room)));
+        ft_report_json_bytes(json, "path", ft_trace_reader_file_path(reader, in->file));
+        put_when(json, "since", set, process->reader, in->since_ns);
+        ft_json_end_object(json);
+    }
+    ft_json_end_array(json);
+}
+
+static void put_kernel(struct ft_json *json, const struct ft_trace_kernel *kernel)
+{
+    ft_json_key(json, "kernel");
+    if (!kernel->is_known) {
+        ft_json_null(json);
+        return;
+    }
+    ft_json_begin_object(json);
+    ft_json_member_uint(json, "rchar", kernel->rchar);
+    ft_json_member_uint(json, "wchar", kernel->wchar);
+    ft_json_member_uint(json, "read_bytes", kernel->read_bytes);
+    ft_json_member_uint(json, "write_bytes", kernel->write_bytes);
+    ft_json_member_uint(json, "syscr", kernel->syscr);
+    ft_json_member_uint(json, "syscw", kernel->syscw);
+    ft_json_member_uint(json, "major_faults", kernel->major_faults);
+    ft_json_end_object(json);
+}
+
+static void put_counts(struct ft_json *json, const struct ft_processes *processes, uint32_t p)
+{
+    const struct ft_trace_process *record = ft_trace_set_process(processes->set, p)->record;
+    const struct ft_process_sum *sum = &processes->scan.processes[p];
+    ft_json_member_uint(json, "events", ft_job_emitted(processes->set, &processes->scan, p));
+    ft_json_member_uint(json, "stored", sum->events);
+    ft_json_member_uint(json, "dropped", ft_job_dropped(record));
+    ft_json_key(json, "dropped_by_cause");
+    ft_json_begin_object(json);
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
+        ft_json_member_uint(json, ft_cause_name(cause), record->dropped[cause]);
+    }
+    ft_json_end_object(json);
+    ft_json_member_seconds(json, "io_time", sum->io_time_ns > INT64_MAX ? INT64_MAX : (int64_t)sum->io_time_ns);
+    ft_json_member_uint(json, "read_bytes", sum->read_bytes);
+    ft_json_member_uint(json, "written_bytes", sum->written_bytes);
+    ft_json_member_uint(json, "names_lost", record->names_lost);
+    ft_json_member_uint(json, "settings_ignored", record->bad_values);
+}
+
+static void put_process(struct ft_json *json, const struct ft_processes *processes, uint32_t p)
+{
+    const struct ft_trace_set_process *process = ft_trace_set_process(processes->set, p);
+    const struct ft_trace_process *record = process->record;
+    ft_json_begin_object(json);
+    ft_json_member_uint(json, "id", p);
+    put_if(json, "parent_id", process->parent != FT_TRACE_SET_NONE, process->parent);
+    ft_report_json_bytes(json, "host", ft_trace_set_host_name(processes->set, process->host));
+    ft_json_member_uint(json, "pid", record->pid);
+    put_if(json, "parent", record->parent_pid != 0, record->parent_pid);
+    put_if(json, "ns_pid", record->ns_pid != 0, record->ns_pid);
+    ft_json_member_bool(json, "is_exec", record->is_exec);
+    put_when(json, "start", processes->set, process->reader, record->start_ns);
+    put_when(json, "end", processes->set, process->reader, record->end_ns);
+    ft_report_json_bytes(json, "exe", record->exe);
+    put_argv(json, record);
+    ft_report_json_bytes(json, "cwd", record->cwd);
+    ft_json_member_uint(json, "uid", record->uid);
+    ft_report_json_bytes(json, "user", record->user);
+    put_job(json, &record->job);
+    ft_json_key(json, "tags");
+    ft_report_json_tags(json, record->tags, record->tags_count);
+    put_counts(json, processes, p);
+    put_exit(json, record);
+    put_in_call(json, processes->set, process);
+    put_kernel(json, &record->kernel);
+    ft_json_end_object(json);
+}
+
+void ft_processes_print_json(const struct ft_processes *processes, FILE *out)
+{
+    struct ft_json json;
+    ft_json_init(&json, out, true);
+    ft_json_begin_object(&json);
+    ft_json_key(&json, "processes");
+    ft_json_begin_array(&json);
+    for (size_t i = 0; i < processes->count; i++) {
+        put_process(&json, processes, processes->order[i]);
+    }
+    ft_json_end_array(&json);
+    ft_report_json_gaps(&json, &processes->job);
+    ft_json_member_bool(&json, "partial", processes->is_partial);
+    ft_json_end_object(&json);
+    ft_json_end_line(&json);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/* The process tree for a person. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/cli.h"
+#include "client/cli/processes.h"
+#include "client/cli/report.h"
+#include "client/cli/table.h"
+#include "client/cli/text.h"
+#include "client/cli/units.h"
+
+enum { INDENT_MAX = 20, COMMAND_BYTES_MAX = 4096 };
+
+static const struct ft_column columns[] = {{"PID", true},      {"EVENTS", true}, {"DROPPED", true},
+                                           {"I/O TIME", true}, {"READ", true},   {"WRITTEN", true},
+                                           {"LIVED", true},    {"EXIT", false},  {"COMMAND", false}};
+enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
+
+/* argv as one line, words with spaces quoted; the program's path where there is no argv. */
+static char *command_line(const struct ft_trace_process *record)
+{
+    char *line = ft_cli_strdup("");
+    for (size_t i = 0; i < record->argv_count && strlen(line) < COMMAND_BYTES_MAX; i++) {
+        const char *word = record->argv[i].data;
+        bool is_plain = record->argv[i].len > 0 && !memchr(word, ' ', record->argv[i].len);
+        char *longer = ft_cli_format("%s%s%s%.*s%s", line, i ? " " : "", is_plain ? "" : "'", (int)record->argv[i].len,
+                                     word, is_plain ? "" : "'");
+        free(line);
+        line = longer;
+    }
+    if (record->argv_count == 0) {
+        free(line);
+        line = record->exe.len ? ft_cli_format("%.*s", (int)record->exe.len, record->exe.data)
+                               : ft_cli_strdup("(unknown)");
+    }
+    return line;
+}
+
+static char *indentation(uint32_t depth)
+{
+    char *text = ft_cli_alloc((size_t)2 * INDENT_MAX + 1);
+    for (uint32_t i = 0; i < depth && i < INDENT_MAX; i++) {
+        strcat(text, "  ");
+    }
+    return text;
+}
+
+static void exit_text(const struct ft_trace_process *record, char *text, size_t bytes)
+{
+    switch (record->exit) {
+    case FT_EXIT_CODE:
+        snprintf(text, bytes, "%d", record->exit_value);
+        break;
+    case FT_EXIT_SIGNAL: {
+        const char *name = sigabbrev_np(record->exit_value);
+        snprintf(text, bytes, name ? "SIG%s" : "signal%s", name ? name : "");
+        break;
+    }
+    case FT_EXIT_EXEC:
+        snprintf(text, bytes, "exec");
+        break;
+    default:
+        snprintf(text, bytes, "%s", record->end_ns ? "?" : "running");
+    }
+}
+
+static void add_figures(struct ft_table *table, const struct ft_processes *processes, uint32_t p)
+{
+    const struct ft_trace_process *record = ft_trace_set_process(processes->set, p)->record;
+    const struct ft_process_sum *sum = &processes->scan.processes[p];
+    struct ft_unit_text text;
+    uint64_t dropped = ft_job_dropped(record), io_ns = sum->io_time_ns;
+    ft_table_add(table, ft_units_count(&text, ft_job_emitted(processes->set, &processes->scan, p)));
+    ft_table_add(table, dropped ? ft_units_count(&text, dropped) : "-");
+    ft_table_add(table, io_ns ? ft_units_time(&text, io_ns > INT64_MAX ? INT64_MAX : (int64_t)io_ns) : "-");
+    ft_table_add(table, sum->read_bytes ? ft_units_bytes(&text, sum->read_bytes) : "-");
+    ft_table_add(table, sum->written_bytes ? ft_units_bytes(&text, sum->written_bytes) : "-");
+    ft_table_add(table, record->end_ns ? ft_units_time(&text, record->end_ns - record->start_ns) : "-");
+}
+
+/* A line below the process: what a thread was in when it was last seen. */
+static void add_in_call(struct ft_table *table, const struct ft_trace_set *set,
+                        const struct ft_trace_set_process *process, const struct ft_trace_in_call *in, uint32_t depth)
+{
+    const struct ft_trace_reader *reader = ft_trace_set_reader(set, process->reader);
+    struct ft_bytes path = ft_trace_reader_file_path(reader, in->file);
+    char room[32], *indent = indentation(depth + 1);
+    struct ft_unit_text how_long;
+    const char *call = ft_report_call_name(reader, in->call, room, sizeof(room));
+    int64_t until = process->record->end_ns;
+    char *line = ft_cli_format("%sin %s%s%.*s%s%s (thread %u)", indent, call, path.len ? " of " : "", (int)path.len,
+                               path.len ? path.data : "", until ? " when it ended, for " : " since it was last seen",
+                               until ? ft_units_time(&how_long, until - in->since_ns) : "", in->tid);
+    for (int c = 0; c + 1 < COLUMN_COUNT; c++) {
+        ft_table_add(table, "");
+    }
+    ft_table_add(table, line);
+    free(indent);
+    free(line);
+}
+
+static void add_process(struct ft_table *table, const struct ft_processes *processes, size_t i)
+{
+    uint32_t p = processes->order[i], depth = processes->depths[i];
+    const struct ft_trace_set_process *process = ft_trace_set_process(processes->set, p);
+    char text[64], *indent = indentation(depth), *command = command_line(process->record);
+    char *line = ft_cli_format("%s%s", indent, command);
+    snprintf(text, sizeof(text), "%u", process->record->pid);
+    ft_table_add(table, text);
+    add_figures(table, processes, p);
+    exit_text(process->record, text, sizeof(text));
+    ft_table_add(table, text);
+    ft_table_add(table, line);
+    for (size_t k = 0; k < process->record->in_call_count; k++) {
+        add_in_call(table, processes->set, process, &process->record->in_call[k], depth);
+    }
+    free(line);
+    free(command);
+    free(indent);
+}
+
+static void print_gaps(const struct ft_screen *screen, const struct ft_job *job)
+{
+    static const struct ft_column gap_columns[] = {
+        {"GAP", false}, {"PID", true}, {"COUNT", true}, {"PROGRAM", false}, {"REASON", false}};
+    struct ft_table table;
+    struct ft_unit_text count;
+    char pid[16];
+    if (job->gap_count == 0) {
+        fprintf(screen->out, "\nNothing is known to have gone unseen.\n");
+        return;
+    }
+    ft_screen_print(screen, FT_STYLE_TITLE, "\nNot seen\n");
+    ft_table_init(&table, gap_columns, sizeof(gap_columns) / sizeof(gap_columns[0]));
+    for (size_t i = 0; i < job->gap_count; i++) {
+        const struct ft_job_gap *gap = &job->gaps[i];
+        snprintf(pid, sizeof(pid), "%u", gap->pid);
+        ft_table_add(&table, ft_gap_name(gap->kind));
+        ft_table_add(&table, gap->pid ? pid : "-");
+        ft_table_add(&table, ft_units_count(&count, gap->count));
+        ft_table_add_bytes(&table, gap->exe.len ? gap->exe.data : "-", gap->exe.len ? gap->exe.len : 1);
+        ft_table_add_bytes(&table, gap->reason.len ? gap->reason.data : "-", gap->reason.len ? gap->reason.len : 1);
+    }
+    ft_table_print(&table, screen, 0);
+    ft_table_fini(&table);
+}
+
+void ft_processes_print_text(const struct ft_processes *processes, FILE *out)
+{
+    struct ft_screen screen;
+    struct ft_table table;
+    ft_screen_init(&screen, out);
+    if (processes->count == 0) {
+        ft_report_print_empty(processes->set, out);
+    } else {
+        ft_table_init(&table, columns, COLUMN_COUNT);
+        for (size_t i = 0; i < processes->count; i++) {
+            add_process(&table, processes, i);
+        }
+        ft_table_print(&table, &screen, 0);
+        ft_table_fini(&table);
+    }
+    print_gaps(&screen, &processes->job);
+    if (processes->is_partial) {
+        ft_screen_print(&screen, FT_STYLE_WARN, "The trace is partial: processes or events may be missing.\n");
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "client/cli/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/cli.h"
+#include "client/cli/progress.h"
+#include "client/cli/text.h"
+#include "proto/calls.h"
+
+enum { TITLE_PATHS_MAX = 3 };
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct ft_progress *progress = context;
+    progress->whole = total;
+    ft_progress_step(progress, done > progress->done ? done - progress->done : 0);
+}
+
+static int explain(const char *path, int error)
+{
+    switch (error) {
+    case -ENODATA:
+        return ft_cli_fail("%s: no trace file (*.flow) in this folder; give the folder that `flowtap run` named", path);
+    case -EBADMSG:
+        return ft_cli_fail("%s: not a Flowtap trace file", path);
+    case -EPROTONOSUPPORT:
+        return ft_cli_fail("%s: written by another major version of Flowtap (this one reads %u.x); read it with that",
+                           path, FT_TRACE_MAJOR);
+    default:
+        return ft_cli_fail("%s: cannot read the trace: %s", path, strerror(-error));
+    }
+}
+
+/* The worst of what is wrong, in one line. */
+static void warn_of_damage(const struct ft_trace_set *set)
+{
+    const char *const *paths;
+    size_t unreadable = ft_trace_set_unreadable(set, &paths), damaged = 0;
+    const struct ft_trace_reader *first = NULL;
+    const char *why = "";
+    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
+        size_t count;
+        const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
+        damaged += ft_trace_reader_is_partial(reader);
+        for (size_t i = 0; i < count && !first; i++) {
+            if (ft_problem_is_damage(problems[i].kind)) {
+                first = reader;
+                why = ft_problem_text(problems[i].kind);
+            }
+        }
+    }
+    if (first) {
+        ft_cli_warn("%s: %s; the report is partial%s (`flowtap verify` tells all)", ft_trace_reader_path(first), why,
+                    damaged > 1 ? ", and more files are damaged" : "");
+    } else if (unreadable > 0) {
+        ft_cli_warn("%s: not readable as a trace; the report is partial (`flowtap verify` tells all)", paths[0]);
+    } else {
+        ft_cli_warn("something of the trace is missing; the report is partial (`flowtap verify` tells all)");
+    }
+}
+
+int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_set **out)
+{
+    struct ft_progress progress;
+    struct ft_trace_reader_options options = {.progress = show_progress, .progress_context = &progress};
+    struct ft_trace_set_error error = {0};
+    ft_progress_begin(&progress, "reading", 1);
+    int status = ft_trace_set_open(operands->items, operands->count, &options, out, &error);
+    ft_progress_end(&progress);
+    if (status < 0) {
+        status = explain(error.path ? error.path : operands->items[0], error.error ? error.error : status);
+        free(error.path);
+    }
+    return status;
+}
+
+int ft_report_open(const struct ft_strings *operands, struct ft_trace_set **out)
+{
+    int status = ft_report_open_quietly(operands, out);
+    if (status == FT_STATUS_DONE && ft_trace_set_is_partial(*out)) {
+        warn_of_damage(*out);
+    }
+    return status;
+}
+
+static char *name_operands(const struct ft_strings *operands)
+{
+    char *names = ft_cli_strdup("");
+    for (size_t i = 0; i < operands->count && i < TITLE_PATHS_MAX; i++) {
+        char *longer = ft_cli_format("%s%s%s", names, i ? ", " : "", operands->items[i]);
+        free(names);
+        names = longer;
+    }
+    return names;
+}
+
+char *ft_report_title(const struct ft_strings *operands, const char *name, const struct ft_trace_set *set)
+{
+    size_t files = ft_trace_set_reader_count(set), hosts = ft_trace_set_host_count(set);
+    char *names = name ? ft_cli_strdup(name) : name_operands(operands);
+    char *shown = ft_text_escape(names, strlen(names), FT_TEXT_SHOW);
+    bool has_more = !name && operands->count > TITLE_PATHS_MAX;
+    char *title = ft_cli_format("%s%s (%zu %s, %zu %s)", shown, has_more ? ", ..." : "", files,
+                                files == 1 ? "file" : "files", hosts, hosts == 1 ? "host" : "hosts");
+    free(names);
+    free(shown);
+    return title;
+}
+
+char *ft_report_why_empty(const struct ft_trace_set *set)
+{
+    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        size_t count;
+        const struct ft_trace_gap *gaps = ft_trace_reader_gaps(ft_trace_set_reader(set, r), &count);
+        if (count > 0) {
+            const struct ft_trace_gap *gap = &gaps[0];
+            return ft_cli_format("%.*s could not be seen: %s%s%.*s", gap->exe.len ? (int)gap->exe.len : 9,
+                                 gap->exe.len ? gap->exe.data : "a program", ft_gap_name(gap->kind),
+                                 gap->reason.len ? ", " : "", (int)gap->reason.len,
+                                 gap->reason.len ? gap->reason.data : "");
+        }
+    }
+    if (ft_trace_set_is_partial(set)) {
+        return ft_cli_strdup("what held them is damaged or missing");
+    }
+    if (ft_trace_set_process_count(set) == 0) {
+        return ft_cli_strdup("no process attached: was it started with FLOWTAP=1 and the library in LD_PRELOAD?");
+    }
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        if (ft_trace_set_process(set, p)->record->emitted > 0) {
+            return ft_cli_strdup("all that the programs did was dropped (see dropped_by_cause)");
+        }
+    }
+    return ft_cli_strdup("the programs made no call that is recorded");
+}
+
+void ft_report_print_empty(const struct ft_trace_set *set, FILE *out)
+{
+    if (ft_trace_set_events(set) > 0) {
+        fputs("nothing to report: no event names a file\n", out);
+        return;
+    }
+    char *why = ft_report_why_empty(set);
+    fprintf(out, "0 events, because %s\n", why);
+    free(why);
+}

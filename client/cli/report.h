@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/* What the reporting commands share: opening traces with progress and messages, and parts of their output. */
+#ifndef FT_CLI_REPORT_H
+#define FT_CLI_REPORT_H
+
+#include "client/cli/analysis_job.h"
+#include "client/cli/json.h"
+#include "client/cli/options.h"
+#include "client/cli/table.h"
+#include "proto/trace_set.h"
+
+/*
+ * Opens what the operands name. FT_STATUS_DONE, or FT_STATUS_FAILED after one line on stderr. Where something is
+ * missing or damaged, one line of warning says so and the rest is read. Release with ft_trace_set_close().
+ */
+int ft_report_open(const struct ft_strings *operands, struct ft_trace_set **out);
+/* The same without that warning, for who tells it all. */
+int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_set **out);
+
+/*
+ * A new string such as "run/ (2 files, 1 host)": what a report is about, for its first line. It names the operands, or
+ * `name` where that is not NULL.
+ */
+char *ft_report_title(const struct ft_strings *operands, const char *name, const struct ft_trace_set *set);
+
+/* Why a trace holds no event, for the sentence "0 events, because ...". A new string. */
+char *ft_report_why_empty(const struct ft_trace_set *set);
+/* That sentence as a line; where there are events, but none for this report, that. */
+void ft_report_print_empty(const struct ft_trace_set *set, FILE *out);
+
+/* A member with the bytes as text (json.h); null where there are none. */
+void ft_report_json_bytes(struct ft_json *json, const char *key, struct ft_bytes bytes);
+/* An object of tags; a later one of the same key wins. */
+void ft_report_json_tags(struct ft_json *json, const struct ft_tag *tags, size_t count);
+
+/* One thing that is wrong with a file, as an object or as an indented line. */
+void ft_report_json_problem(struct ft_json *json, const struct ft_trace_problem *problem);
+void ft_report_print_problem(const struct ft_screen *screen, const struct ft_trace_problem *problem);
+
+/* The member `gaps`. */
+void ft_report_json_gaps(struct ft_json *json, const struct ft_job *job);
+
+/* Of the file itself, else of this build's table; "call N" in `room` where neither knows it. */
+const char *ft_report_call_name(const struct ft_trace_reader *reader, unsigned call, char *room, size_t room_bytes);
+const char *ft_report_call_category(const struct ft_trace_reader *reader, unsigned call);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "client/cli/run_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int ignored[] = {SIGINT, SIGQUIT}, passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+enum {
+    IGNORED_COUNT = sizeof(ignored) / sizeof(ignored[0]),
+    PASSED_COUNT = sizeof(passed_on) / sizeof(passed_on[0]),
+};
+
+/* What the command shall find as we found it. */
+struct signals {
+    sigset_t mask;
+    struct sigaction ignored_before[IGNORED_COUNT], child_before;
+};
+
+static void take_signals(struct signals *signals, sigset_t *waited)
+{
+    sigemptyset(waited);
+    sigaddset(waited, SIGCHLD);
+    for (int i = 0; i < PASSED_COUNT; i++) {
+        sigaddset(waited, passed_on[i]);
+    }
+    sigprocmask(SIG_BLOCK, waited, &signals->mask);
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, standard = {.sa_handler = SIG_DFL};
+    for (int i = 0; i < IGNORED_COUNT; i++) {
+        sigaction(ignored[i], &ignore, &signals->ignored_before[i]);
+    }
+    /* With SIGCHLD ignored there would be no status to wait for. */
+    sigaction(SIGCHLD, &standard, &signals->child_before);
+}
+
+static void give_back_signals(const struct signals *signals)
+{
+    for (int i = 0; i < IGNORED_COUNT; i++) {
+        sigaction(ignored[i], &signals->ignored_before[i], NULL);
+    }
+    sigaction(SIGCHLD, &signals->child_before, NULL);
+    sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+}
+
+static int wait_for_end(pid_t pid, const sigset_t *waited)
+{
+    for (;;) {
+        int status;
+        pid_t ended = waitpid(pid, &status, WNOHANG);
+        if (ended == pid && WIFEXITED(status)) {
+            return WEXITSTATUS(status);
+        }
+        if (ended == pid) {
+            return 128 + WTERMSIG(status);
+        }
+        if (ended < 0 && errno != EINTR) {
+            return 1;
+        }
+        siginfo_t info;
+        int number = sigwaitinfo(waited, &info);
+        /* What the command did to itself or its group has reached it already. */
+        if (number > 0 && number != SIGCHLD && info.si_pid != pid) {
+            kill(pid, number);
+        }
+    }
+}
+
+static _Noreturn void become_command(char *const *argv, char *const *environment, const struct signals *signals,
+                                     int error_fd)
+{
+    give_back_signals(signals);
+    execvpe(argv[0], argv, environment);
+    int error = errno;
+    (void)!write(error_fd, &error, sizeof(error));
+    _exit(127);
+}
+
+int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment)
+{
+    int error_pipe[2];
+    struct signals signals;
+    sigset_t waited;
+    if (pipe2(error_pipe, O_CLOEXEC) < 0) {
+        return -errno;
+    }
+    take_signals(&signals, &waited);
+    child->pid = fork();
+    if (child->pid == 0) {
+        become_command(argv, environment, &signals, error_pipe[1]);
+    }
+    int status = child->pid < 0 ? -errno : 0;
+    close(error_pipe[1]);
+    child->exec_error = 0;
+    if (status == 0) {
+        ssize_t got;
+        do {
+            got = read(error_pipe[0], &child->exec_error, sizeof(child->exec_error));
+        } while (got < 0 && errno == EINTR);
+        child->exec_error = got == (ssize_t)sizeof(child->exec_error) ? child->exec_error : 0;
+        child->status = wait_for_end(child->pid, &waited);
+    }
+    if (child->exec_error) {
+        child->status = child->exec_error == ENOENT ? 127 : 126;
+    }
+    close(error_pipe[0]);
+    give_back_signals(&signals);
+    return status;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The traced command itself: started in our process group and with our descriptors, so that it has the terminal as it
+ * would have it without us. While it runs, SIGINT and SIGQUIT (which the terminal sends to it as well) are ignored
+ * here, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on.
+ */
+#ifndef FT_CLI_RUN_CHILD_H
+#define FT_CLI_RUN_CHILD_H
+
+#include <sys/types.h>
+
+struct ft_run_child {
+    pid_t pid;
+    int status;     /* as of a shell: the exit status, or 128 + signal; 126 or 127 where it could not be run */
+    int exec_error; /* errno of a failed exec, else 0 */
+};
+
+/* Runs it to its end. 0, or -errno where not even a process could be made. */
+int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/* The summary as text or JSON; `flowtap summary` prints it, and `flowtap run` at the end of a command. */
+#ifndef FT_CLI_SUMMARY_H
+#define FT_CLI_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "client/cli/analysis_calls.h"
+#include "client/cli/analysis_job.h"
+#include "client/cli/analysis_scan.h"
+#include "client/cli/options.h"
+
+struct ft_summary {
+    const struct ft_trace_set *set;
+    struct ft_calls calls; /* sorted */
+    struct ft_scan scan;
+    struct ft_job job;
+    bool is_partial;
+};
+
+/*
+ * Reads the paths and prints. FT_STATUS_DONE, or FT_STATUS_FAILED after a message. `top`: rows of each table.
+ * `title`: what the first line names; NULL: the paths.
+ */
+int ft_summary_show(const struct ft_strings *paths, const char *title, FILE *out, bool as_json, size_t top);
+
+/* Parts of it. */
+void ft_summary_print_json(const struct ft_summary *summary, FILE *out);
+void ft_summary_print_text(const struct ft_summary *summary, const char *title, FILE *out, size_t top);
+
+#endif

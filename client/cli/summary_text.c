@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+/* The summary for a person: the five facts first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/analysis_count.h"
+#include "client/cli/cli.h"
+#include "client/cli/report.h"
+#include "client/cli/summary.h"
+#include "client/cli/table.h"
+#include "client/cli/text.h"
+#include "client/cli/units.h"
+
+enum { GAPS_MAX = 8, LABEL_WIDTH = 12 };
+
+static void print_label(const struct ft_screen *screen, const char *label)
+{
+    ft_screen_print(screen, FT_STYLE_TITLE, "%-*s", LABEL_WIDTH, label);
+}
+
+static void print_wall(const struct ft_screen *screen, const struct ft_summary *summary)
+{
+    struct ft_unit_text wall, io, share;
+    int64_t wall_ns = summary->job.has_span ? summary->job.end_ns - summary->job.start_ns : 0;
+    int64_t io_ns = summary->scan.sweep.total_ns[FT_SWEEP_IO];
+    print_label(screen, "Wall time");
+    fprintf(screen->out, "%s, %s of it (%s) with I/O on files going on\n", ft_units_time(&wall, wall_ns),
+            ft_units_time(&io, io_ns), ft_units_share(&share, (double)io_ns, (double)wall_ns));
+}
+
+static void print_sum(const struct ft_screen *screen, const char *label, const struct ft_sum *sum, bool has_bytes)
+{
+    struct ft_unit_text bytes, count, time, rate;
+    int64_t time_ns = sum->time_ns > INT64_MAX ? INT64_MAX : (int64_t)sum->time_ns;
+    print_label(screen, label);
+    if (has_bytes) {
+        fprintf(screen->out, "%s in ", ft_units_bytes(&bytes, sum->bytes));
+    }
+    fprintf(screen->out, "%s calls, %s", ft_units_count(&count, sum->count), ft_units_time(&time, time_ns));
+    if (has_bytes && sum->bytes && time_ns) {
+        fprintf(screen->out, ", %s", ft_units_rate(&rate, sum->bytes, time_ns));
+    }
+    fputc('\n', screen->out);
+}
+
+static void print_app(const struct ft_screen *screen, const struct ft_sweep *sweep)
+{
+    struct ft_unit_text app, compute, lone;
+    if (sweep->total_ns[FT_SWEEP_APP] == 0) {
+        return;
+    }
+    print_label(screen, "Application");
+    fprintf(screen->out, "%s in its own spans, %s of it computing; %s of the I/O not overlapped by computing\n",
+            ft_units_time(&app, sweep->total_ns[FT_SWEEP_APP]),
+            ft_units_time(&compute, sweep->total_ns[FT_SWEEP_COMPUTE]),
+            ft_units_time(&lone, sweep->total_ns[FT_SWEEP_IO] - sweep->io_and_compute_ns));
+}
+
+static const struct ft_scan *compared_scan;
+
+static uint64_t time_of(const struct ft_file_sum *file)
+{
+    return file->read_time_ns + file->write_time_ns + file->metadata_time_ns;
+}
+
+static int hotter_first(const void *a_untyped, const void *b_untyped)
+{
+    uint32_t a = *(const uint32_t *)a_untyped, b = *(const uint32_t *)b_untyped;
+    uint64_t a_time = time_of(&compared_scan->files[a]), b_time = time_of(&compared_scan->files[b]);
+    return a_time != b_time ? (a_time < b_time ? 1 : -1) : (a > b) - (a < b);
+}
+
+/* Indices of files that `read`, `write` or `metadata` count, hottest first. */
+static uint32_t *hottest_files(const struct ft_summary *summary, size_t *count)
+{
+    const struct ft_scan *scan = &summary->scan;
+    uint32_t *order = ft_cli_alloc(scan->file_count * sizeof(*order));
+    *count = 0;
+    for (uint32_t f = 0; f < scan->file_count; f++) {
+        const struct ft_trace_set_file *file = ft_trace_set_file(summary->set, f);
+        unsigned file_class = ft_file_kind_class(file->record ? file->record->kind : 0);
+        if (scan->files[f].events > 0 && file_class != FT_FILE_CLASS_OTHER && time_of(&scan->files[f]) > 0) {
+            order[(*count)++] = f;
+        }
+    }
+    compared_scan = scan;
+    if (*count > 1) {
+        qsort(order, *count, sizeof(*order), hotter_first);
+    }
+    return order;
+}
+
+static void add_time(struct ft_table *table, uint64_t ns)
+{
+    struct ft_unit_text text;
+    ft_table_add(table, ft_units_time(&text, ns > INT64_MAX ? INT64_MAX : (int64_t)ns));
+}
+
+static void add_bytes(struct ft_table *table, uint64_t bytes)
+{
+    struct ft_unit_text text;
+    ft_table_add(table, bytes ? ft_units_bytes(&text, bytes) : "-");
+}
+
+static void add_count(struct ft_table *table, uint64_t count)
+{
+    struct ft_unit_text text;
+    ft_table_add(table, count ? ft_units_count(&text, count) : "-");
+}
+
+static void print_files(const struct ft_screen *screen, const struct ft_summary *summary, size_t top)
+{
+    static const struct ft_column columns[] = {{"TIME", true},  {"READ", true},      {"WRITTEN", true},
+                                               {"CALLS", true}, {"PROCESSES", true}, {"PATH", false}};
+    size_t count;
+    uint32_t *order = hottest_files(summary, &count);
+    struct ft_table table;
+    struct ft_unit_text number;
+    ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < count && i < top; i++) {
+        const struct ft_file_sum *sum = &summary->scan.files[order[i]];
+        struct ft_bytes path = ft_trace_set_file(summary->set, order[i])->path;
+        add_time(&table, time_of(sum));
+        add_bytes(&table, sum->read_bytes);
+        add_bytes(&table, sum->written_bytes);
+        add_count(&table, sum->reads + sum->writes + sum->metadata);
+        add_count(&table, sum->processes);
+        ft_table_add_bytes(&table, path.len ? path.data : "(no name)", path.len ? path.len : 9);
+    }
+    if (count > 0 && top > 0) {
+        ft_screen_print(screen, FT_STYLE_TITLE, "\nHottest files");
+        fprintf(screen->out, " (of %s)\n", ft_units_count(&number, count));
+        ft_table_print(&table, screen, 2);
+    }
+    ft_table_fini(&table);
+    free(order);
+}
+
+static void print_calls(const struct ft_screen *screen, const struct ft_calls *calls, size_t top)
+{
+    static const struct ft_column columns[] = {{"TIME", true},    {"CALLS", true},  {"BYTES", true},
+                                               {"LONGEST", true}, {"ERRORS", true}, {"CALL", false}};
+    struct ft_table table;
+    ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    size_t shown = 0;
+    for (size_t i = 0; i < calls->count && shown < top; i++, shown++) {
+        const struct ft_call_sum *call = &calls->items[i];
+        add_time(&table, call->sum.time_ns);
+        add_count(&table, call->sum.count);
+        add_bytes(&table, call->sum.bytes);
+        add_time(&table, call->max_ns);
+        add_count(&table, call->errors);
+        ft_table_add(&table, call->name);
+    }
+    if (shown > 0) {
+        ft_screen_print(screen, FT_STYLE_TITLE, "\nHottest calls\n");
+        ft_table_print(&table, screen, 2);
+    }
+    ft_table_fini(&table);
+}
+
+static void print_processes(const struct ft_screen *screen, const struct ft_summary *summary)
+{
+    struct ft_unit_text tasks, threads, events;
+    size_t task_count = summary->job.coverage.tasks, thread_count = ft_trace_set_thread_count(summary->set);
+    fputc('\n', screen->out);
+    print_label(screen, "Processes");
+    fprintf(screen->out, "%s %s, %s %s, %s events\n", ft_units_count(&tasks, task_count),
+            task_count == 1 ? "process" : "processes", ft_units_count(&threads, thread_count),
+            thread_count == 1 ? "thread" : "threads", ft_units_count(&events, summary->job.emitted));
+}
+
+static void print_gap(const struct ft_screen *screen, const struct ft_job_gap *gap)
+{
+    struct ft_unit_text count;
+    char *exe = ft_text_escape(gap->exe.data, gap->exe.len, FT_TEXT_SHOW);
+    char *reason = ft_text_escape(gap->reason.data, gap->reason.len, FT_TEXT_SHOW);
+    fprintf(screen->out, "%*s%s: %s%s%s", LABEL_WIDTH, "", ft_gap_name(gap->kind), *exe ? exe : "a program",
+            *reason ? ", " : "", reason);
+    if (gap->count > 1) {
+        fprintf(screen->out, " (%s times)", ft_units_count(&count, gap->count));
+    }
+    fputc('\n', screen->out);
+    free(exe);
+    free(reason);
+}
+
+static void print_unseen(const struct ft_screen *screen, const struct ft_summary *summary)
+{
+    const struct ft_job *job = &summary->job;
+    struct ft_unit_text number;
+    enum ft_style style = job->dropped || job->gap_count || summary->is_partial ? FT_STYLE_WARN : FT_STYLE_NONE;
+    print_label(screen, "Not seen");
+    ft_screen_print(screen, style, "%s events dropped", ft_units_count(&number, job->dropped));
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
+        if (job->dropped_by_cause[cause]) {
+            ft_screen_print(screen, style, ", %s %s", ft_cause_name(cause),
+                            ft_units_count(&number, job->dropped_by_cause[cause]));
+        }
+    }
+    ft_screen_print(screen, style, "; %s %s", ft_units_count(&number, job->gap_count),
+                    job->gap_count == 1 ? "gap" : "gaps");
+    ft_screen_print(screen, style, "%s\n", summary->is_partial ? "; the trace is partial" : "");
+    for (size_t i = 0; i < job->gap_count && i < GAPS_MAX; i++) {
+        print_gap(screen, &job->gaps[i]);
+    }
+    if (job->gap_count > GAPS_MAX) {
+        fprintf(screen->out, "%*s... (`flowtap processes` shows all)\n", LABEL_WIDTH, "");
+    }
+    if (job->coverage.known_tasks > 0) {
+        struct ft_unit_text traced, kernel;
+        print_label(screen, "Coverage");
+        fprintf(screen->out, "%s traced where the kernel counted %s\n",
+                ft_units_bytes(&traced, job->coverage.traced_bytes),
+                ft_units_bytes(&kernel, job->coverage.kernel_bytes));
+    }
+}
+
+void ft_summary_print_text(const struct ft_summary *summary, const char *title, FILE *out, size_t top)
+{
+    struct ft_screen screen;
+    ft_screen_init(&screen, out);
+    ft_screen_print(&screen, FT_STYLE_TITLE, "flowtap: %s\n\n", title);
+    if (summary->job.emitted == 0 && summary->job.stored == 0) {
+        char *why = ft_report_why_empty(summary->set);
+        ft_screen_print(&screen, FT_STYLE_WARN, "0 events, because %s\n\n", why);
+        free(why);
+    }
+    print_wall(&screen, summary);
+    print_sum(&screen, "Read", &summary->calls.read, true);
+    print_sum(&screen, "Written", &summary->calls.write, true);
+    print_sum(&screen, "Metadata", &summary->calls.metadata, false);
+    if (summary->calls.other_io.count > 0) {
+        print_sum(&screen, "Other I/O", &summary->calls.other_io, true);
+    }
+    print_app(&screen, &summary->scan.sweep);
+    print_files(&screen, summary, top);
+    print_calls(&screen, &summary->calls, top);
+    print_processes(&screen, summary);
+    print_unseen(&screen, summary);
+}
