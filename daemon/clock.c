@@ -96,7 +96,10 @@ static void note_error(struct ft_clock_pairs *clock, const struct ft_clock_pair 
 {
     int64_t error = window_ns / 2 + 1;
     const struct ft_clock_pair *last = &clock->pairs[clock->count - 1];
-    if (clock->count >= 2 && pair->mono_ns - last->mono_ns < 2 * clock->interval_ns) {
+    // Only pairs that lie well apart foretell a rate.
+    bool is_foretold = clock->count >= 2 && last->mono_ns - last[-1].mono_ns >= clock->interval_ns / 2 &&
+                       pair->mono_ns - last->mono_ns < 2 * clock->interval_ns;
+    if (is_foretold) {
         double ahead = slope(last - 1, last) * (double)(pair->ticks - last->ticks);
         int64_t off = pair->mono_ns - last->mono_ns - (int64_t)ahead;
         error += off < 0 ? -off : off;
@@ -113,6 +116,10 @@ static void push_locked(struct ft_clock_pairs *clock, struct ft_clock_pair pair,
             return;
         note_error(clock, &pair, window_ns);
     }
+    // A pair taken soon after another, because records had to have one behind them, makes the other needless.
+    if (clock->count >= 2 && clock->pairs[clock->count - 1].mono_ns - clock->pairs[clock->count - 2].mono_ns <
+                                 clock->interval_ns / 2)
+        clock->count--;
     if (clock->count == FT_CLOCK_PAIRS_MAX)
         thin_out(clock);
     clock->pairs[clock->count++] = pair;
@@ -201,4 +208,9 @@ void ft_clock_view_seek(struct ft_clock_view *view, uint64_t ticks)
         view->from_ns = last->mono_ns;
         view->to_ticks = UINT64_MAX;
     }
+}
+
+double ft_clock_view_rate(const struct ft_clock_view *view)
+{
+    return view->count >= 2 ? slope(&view->pairs[0], &view->pairs[view->count - 1]) : 1;
 }

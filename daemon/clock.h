@@ -59,6 +59,9 @@ void ft_clock_view_init(struct ft_clock_view *view, struct ft_clock_pairs *clock
 // Finds the pairs around `ticks`; the slow part of ft_clock_view_ns().
 void ft_clock_view_seek(struct ft_clock_view *view, uint64_t ticks);
 
+// Nanoseconds per tick over all pairs; 1 where they are too few.
+double ft_clock_view_rate(const struct ft_clock_view *view);
+
 static inline int64_t ft_clock_view_ns(struct ft_clock_view *view, uint64_t ticks)
 {
     if (ticks < view->from_ticks || ticks >= view->to_ticks)

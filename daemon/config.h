@@ -34,14 +34,15 @@
     X(TIME, poll_idle, "100ms", 1000000, 10000000000, "how often an idle process is looked at, at least")              \
     X(TIME, clock_interval, "10ms", 1000000, 1000000000, "distance of clock pairs while events arrive")                \
     X(TIME, counters_interval, "1s", 10000000, 3600000000000, "how often /proc/PID/io is read")                        \
-    X(NUMBER, block_events, "65536", 1024, 1048576, "events that close a block")                                       \
+    X(NUMBER, block_events, "65536", 1024, 65536, "events that close a block")                                       \
     X(TIME, block_age, "5s", 1000000, 600000000000, "age of the oldest event that closes a block")                     \
     X(TIME, block_after_end, "200ms", 0, 60000000000, "a block is closed so long after a process ended")               \
+    X(TIME, job_linger, "1m", 0, 86400000000000, "a job's file stays open so long after its last process")             \
     X(TIME, torn_wait, "1s", 0, 60000000000, "how long an event that was begun and not published is waited for")       \
     X(TIME, end_grace, "100ms", 0, 60000000000, "a private daemon waits so long for processes that are ending")        \
     X(BYTES, rotate_size, "1G", 1 << 20, INT64_C(1) << 50, "size at which a trace file is followed by the next")       \
     X(TIME, rotate_age, "1d", 1000000000, INT64_C(1) << 60, "age at which a trace file is followed by the next")       \
-    X(NUMBER, rotate_names, "1000000", 1000, 100000000, "names and files at which a trace file is followed")           \
+    X(BYTES, rotate_memory, "128M", 1 << 20, INT64_C(1) << 40, "memory for names at which a file is followed")         \
     X(BYTES, reserve, "4M", 0, 1 << 30, "disk space kept to write totals when the disk is full")                       \
     X(NUMBER, max_processes, "16384", 1, 1000000, "processes attached at a time")                                      \
     X(NUMBER, max_processes_per_user, "8192", 1, 1000000, "the same for one user")                                     \

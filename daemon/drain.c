@@ -12,6 +12,12 @@
 // A record that may not be consumed yet.
 #define WAIT 1
 
+// Whether what is missing may still come.
+static bool may_wait(const struct ft_drain *drain, struct ft_process *process)
+{
+    return !drain->must_not_wait && atomic_load_explicit(&process->state, memory_order_relaxed) == FT_PROCESS_ALIVE;
+}
+
 int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t from, size_t to)
 {
     drain->cached_id = 0;
@@ -109,7 +115,7 @@ static int find_file(struct ft_drain *drain, struct ft_process *process, const s
     struct ft_name *name = ft_names_find(&process->names, id);
     if (!name) {
         struct ft_segment_position *position = ft_segment_position(&process->segment, piece->chunk);
-        if (drain->must_not_wait || !position || position->was_deferred)
+        if (!may_wait(drain, process) || !position || position->was_deferred)
             return 0;
         position->was_deferred = true;
         return WAIT;
@@ -198,7 +204,7 @@ static int add_row(struct ft_drain *drain, struct ft_process *process, const str
     process->last_event_ns =
         event->start_ns + event->dur_ns > process->last_event_ns ? event->start_ns + event->dur_ns : process->last_event_ns;
     if (drain->writer && ft_trace_writer_add(drain->writer, event) == 0) {
-        process->stored++;
+        process->rows_pending++;
         return 0;
     }
     // Without a writer, or where it has no memory: the totals stay.
@@ -236,7 +242,7 @@ static int find_string(struct ft_drain *drain, struct ft_process *process, const
     *out = 0;
     struct ft_name *name = ft_names_find(&process->names, id);
     struct ft_segment_position *position = name ? NULL : ft_segment_position(&process->segment, piece->chunk);
-    if (!name && id && !drain->must_not_wait && position && !position->was_deferred) {
+    if (!name && id && may_wait(drain, process) && position && !position->was_deferred) {
         position->was_deferred = true;
         return WAIT;
     }
@@ -317,7 +323,7 @@ static unsigned pass_over_hole(struct ft_drain *drain, struct ft_piece *piece)
     unsigned next = ft_record_find_published(piece->bytes, piece->to + 1u, piece->head.fill);
     if (next >= piece->end)
         next = piece->state == FT_CHUNK_FULL ? FT_CHUNK_SLOTS : piece->to;
-    if (next == piece->to || drain->must_not_wait)
+    if (next == piece->to || !may_wait(drain, piece->process))
         return next - piece->to;
     struct ft_segment_position *position = ft_segment_position(&piece->process->segment, piece->chunk);
     if (!position)

@@ -121,22 +121,21 @@ bool ft_identity_from_cgroup(struct ft_bytes text, struct ft_identity *out)
     return false;
 }
 
-static bool number_of(struct ft_bytes environment, const char *const *names, size_t count, uint32_t *out)
+// -1 where none of the variables holds a number.
+static int32_t number_of(struct ft_bytes environment, const char *const *names, size_t count)
 {
     struct ft_bytes value;
     for (size_t i = 0; i < count; i++) {
         if (!ft_identity_variable(environment, names[i], &value) || !value.len || value.len > 9)
             continue;
-        uint32_t number = 0;
+        int32_t number = 0;
         size_t at = 0;
         for (; at < value.len && isdigit((unsigned char)value.data[at]); at++)
-            number = number * 10 + (uint32_t)(value.data[at] - '0');
-        if (at < value.len)
-            continue;
-        *out = number;
-        return true;
+            number = number * 10 + (value.data[at] - '0');
+        if (at == value.len)
+            return number;
     }
-    return false;
+    return -1;
 }
 
 static bool job_from_environment(struct ft_bytes environment, struct ft_identity *out)
@@ -179,9 +178,8 @@ void ft_identity_find(const struct ft_identity_input *input, struct ft_identity 
     for (size_t i = 0; !out->step[0] && i < COUNT(step_variables); i++)
         if (ft_identity_variable(input->environment, step_variables[i], &value))
             copy(out->step, FT_IDENTITY_STEP_MAX, value.data, value.len);
-    out->has_rank = number_of(input->environment, rank_variables, COUNT(rank_variables), &out->rank);
-    out->has_local_rank =
-        number_of(input->environment, local_rank_variables, COUNT(local_rank_variables), &out->local_rank);
+    out->rank = number_of(input->environment, rank_variables, COUNT(rank_variables));
+    out->local_rank = number_of(input->environment, local_rank_variables, COUNT(local_rank_variables));
     if (ft_identity_variable(input->environment, "FLOWTAP_WORKFLOW", &value))
         out->workflow = value;
 }

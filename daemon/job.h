@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "daemon/batch.h"
+#include "daemon/clock.h"
 #include "daemon/process.h"
 #include "daemon/storage.h"
 
@@ -29,6 +30,8 @@ struct ft_job {
     struct ft_process *inbox; // under the lock
     struct ft_process *done;  // under the lock: final, to be taken back by the loop
     _Atomic bool is_finishing;
+    _Atomic uint64_t refused_count; // processes that were not admitted
+    bool must_have_file;            // also without a process: a private daemon's
     _Atomic int64_t wake_ns; // a pass is wanted at this time, whatever the last one said
 
     // the loop's
@@ -36,6 +39,7 @@ struct ft_job {
     uv_work_t work;
     bool is_running, is_closing, is_finished;
     uint32_t process_count;
+    int64_t empty_since_ns; // no process; 0: there is one
 
     // the worker's
     struct ft_process *processes;
@@ -45,11 +49,18 @@ struct ft_job {
     struct ft_clock_view view;
     uint32_t block_number;
     int64_t next_pass_ns; // what the pass tells the loop: when the next one is due, INT64_MAX never
+    bool has_had_process;
     bool is_all_written;  // finishing: nothing is left to do
 };
 
 // The job of a process, made where there is none. NULL where it cannot be had (limits, memory).
 struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *process);
+
+// The private daemon's only job, made where there is none yet.
+struct ft_job *ft_job_get_private(struct ft_daemon *daemon);
+
+// A process of `uid` was not admitted: a gap in a trace of that user.
+void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid);
 
 // Hands a process over and wakes the job.
 void ft_job_add(struct ft_job *job, struct ft_process *process);

@@ -56,12 +56,12 @@ struct ft_process {
     uint64_t pid_namespace;
     int64_t start_ns;         // of the image
     uint64_t parent_segment;  // 0 unknown
-    uint32_t previous_image;  // PROCESS id of the image before an exec, in part previous_part
-    uint32_t previous_part;
+    uint64_t segment_before;  // of the image before an exec
     bool is_exec;
     int pidfd;                // -1 where the kernel has none
+    uint64_t pidfd_id;        // the kernel's identity of the pid (6.9); 0 unknown
     uint8_t *hello_bytes;     // the views below point into it
-    enum ft_clock clock;
+    uint32_t clock;           // enum ft_clock
     uint32_t image;           // enum ft_image
     struct ft_bytes exe, argv, environment, cgroup, cwd;
     bool is_argv_cut;
@@ -77,22 +77,30 @@ struct ft_process {
     uint32_t lines_count;
     uint32_t tags_all[FT_PROCESS_TAGS_MAX]; // string ids that hold for the whole process
     uint32_t tags_all_count, context_version;
-    uint64_t stored, dropped[FT_CAUSE_COUNT];
+    uint64_t stored, dropped[FT_CAUSE_COUNT]; // stored: rows that are in the file
+    uint64_t rows_pending;                    // rows added to a block that is not in the file yet
     struct ft_process_lost *lost;
     uint32_t lost_count;
     bool is_corrupt, is_final;
+    bool is_pressed; // under half of its chunks are free: what is full is to be written at once
+    uint32_t chunks_wanted; // of the last look
     uint64_t gap_stated[FT_SHIM_GAP_COUNT];
     int64_t next_look_ns, look_interval_ns, oldest_ns; // oldest_ns: since when something waits in the segment, 0 nothing
     int64_t next_counters_ns, next_record_ns, last_event_ns;
     struct ft_process_counters first_counters, counters;
+    int64_t end_ns;                // once is_final; 0: it lives on
+    uint32_t parent_id;            // PROCESS id of the parent in part trace_part
     uint32_t trace_id, trace_part; // PROCESS id in the trace file of that part
     uint8_t exit, exit_source;     // enum ft_exit, enum ft_exit_source
     int32_t exit_value;
     size_t quota_bytes; // charged to the user
 
     // between loop and worker
-    _Atomic int state; // enum ft_process_state
+    _Atomic int state;        // enum ft_process_state; released after what follows
     _Atomic int64_t ended_ns;
+    struct ft_process_counters end_counters; // read when it had ended and was not reaped yet
+    int32_t end_status;                      // likewise, as of wait(2); -1 not known
+    bool was_dead;                           // it had ended before it was admitted
 
     // the loop's
     struct ft_process *next_of_pid;
@@ -106,6 +114,13 @@ int ft_process_read_hello(struct ft_process *process);
 // What /proc and the pidfd tell: parent, start time, namespace, counters, job. `is_private`: every process belongs to
 // the session of the daemon itself unless it names a job.
 void ft_process_identify(struct ft_process *process, bool is_private);
+
+// The counters of its pid now, and, where it is a zombie, its exit status as of wait(2). False where the pid is gone, is
+// another's by now, or may not be looked at.
+bool ft_process_read_counters(const struct ft_process *process, struct ft_process_counters *out, int32_t *exit_code);
+
+// Moves the state on; reads what is only to be had of a zombie. By the loop, or by a worker while the loop is ending.
+void ft_process_note_end(struct ft_process *process, int state, int64_t now_ns);
 
 void ft_process_destroy(struct ft_process *process);
 

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 // linux/pidfd.h of 6.15: not in the headers of today's distributions. The kernel fills in as much as the size in the
@@ -28,6 +30,7 @@ _Static_assert(sizeof(struct pidfd_info) == 64, "PIDFD_INFO_SIZE_VER0");
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
+#define PIDFS_MAGIC 0x50494446
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
@@ -112,27 +115,42 @@ int ft_procfs_peer_pidfd(int socket_fd)
     return getsockopt(socket_fd, SOL_SOCKET, SO_PEERPIDFD, &fd, &bytes) < 0 ? -errno : fd;
 }
 
+uint64_t ft_procfs_pidfd_id(int pidfd)
+{
+    struct stat status;
+    struct statfs fs;
+    // On pidfs the inode is the pid's; before that all pidfds share one inode.
+    if (fstatfs(pidfd, &fs) < 0 || fs.f_type != PIDFS_MAGIC || fstat(pidfd, &status) < 0)
+        return 0;
+    return status.st_ino;
+}
+
 bool ft_procfs_has_ended(int pidfd)
 {
     struct pollfd look = {.fd = pidfd, .events = POLLIN};
     return poll(&look, 1, 0) > 0 && (look.revents & (POLLIN | POLLHUP));
 }
 
-struct ft_procfs_exit ft_procfs_exit_of(int pidfd, uint32_t pid, uint64_t start_time)
+static bool exit_from_pidfd(int pidfd, struct ft_procfs_exit *out)
 {
     struct pidfd_info info = {.mask = INFO_EXIT};
-    if (pidfd >= 0 && ioctl(pidfd, GET_INFO, &info) == 0 && (info.mask & INFO_EXIT))
-        return (struct ft_procfs_exit){.is_known = true, .status = info.exit_code};
+    if (pidfd < 0 || ioctl(pidfd, GET_INFO, &info) < 0 || !(info.mask & INFO_EXIT))
+        return false;
+    *out = (struct ft_procfs_exit){.is_known = true, .status = info.exit_code};
+    return true;
+}
+
+struct ft_procfs_exit ft_procfs_exit_of(int pidfd, uint32_t pid, uint64_t start_time, uint32_t uid)
+{
+    struct ft_procfs_exit found = {.is_known = false};
+    if (exit_from_pidfd(pidfd, &found))
+        return found;
+    // To who may not trace the process, stat shows 0: that would pass for success.
+    bool may_see = geteuid() == 0 || geteuid() == uid;
     struct ft_procfs_stat stat;
-    bool is_zombie = start_time && ft_procfs_stat(pid, &stat) == 0 && stat.start_time == start_time &&
-                     (stat.state == 'Z' || stat.state == 'X');
-    if (!is_zombie) {
-        // It may have been reaped between the two looks.
-        info = (struct pidfd_info){.mask = INFO_EXIT};
-        if (pidfd >= 0 && ioctl(pidfd, GET_INFO, &info) == 0 && (info.mask & INFO_EXIT))
-            return (struct ft_procfs_exit){.is_known = true, .status = info.exit_code};
-        return (struct ft_procfs_exit){.is_known = false};
-    }
-    // exit_code is shown as 0 to who may not trace it; as that is also the commonest status, only our own kind is asked.
-    return (struct ft_procfs_exit){.is_known = true, .status = stat.exit_code};
+    if (may_see && start_time && ft_procfs_stat(pid, &stat) == 0 && stat.start_time == start_time &&
+        (stat.state == 'Z' || stat.state == 'X'))
+        return (struct ft_procfs_exit){.is_known = true, .status = stat.exit_code};
+    exit_from_pidfd(pidfd, &found); // it may have been reaped between the two looks
+    return found;
 }

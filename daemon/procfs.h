@@ -39,10 +39,14 @@ int ft_procfs_pidfd_open(uint32_t pid);
 // The peer of a connected socket (6.5, of an ended process 6.16); -ENOPROTOOPT before.
 int ft_procfs_peer_pidfd(int socket_fd);
 
+// A number that no other process has while the machine is up; 0 before 6.9.
+uint64_t ft_procfs_pidfd_id(int pidfd);
+
 // True once the process has ended (zombie or reaped).
 bool ft_procfs_has_ended(int pidfd);
 
-// Exit status of an ended process. PIDFD_GET_INFO knows it once it was reaped (6.15); before, /proc/PID/stat does.
-struct ft_procfs_exit ft_procfs_exit_of(int pidfd, uint32_t pid, uint64_t start_time);
+// Exit status of an ended process. PIDFD_GET_INFO knows it once it was reaped (6.15); before, /proc/PID/stat does, if we are
+// root or, as `uid` tells, its user.
+struct ft_procfs_exit ft_procfs_exit_of(int pidfd, uint32_t pid, uint64_t start_time, uint32_t uid);
 
 #endif

@@ -38,6 +38,11 @@ static bool is_geometry_good(const struct ft_segment_geometry *geometry)
            is_inside(geometry, geometry->pool_page, (uint64_t)geometry->chunks_max * FT_CHUNK_BYTES);
 }
 
+uint64_t ft_segment_mix_id(const uint64_t id[2])
+{
+    return id[0] ^ (id[1] * UINT64_C(0x9e3779b97f4a7c15));
+}
+
 int ft_segment_open(struct ft_segment *segment, int fd, uint64_t bytes)
 {
     struct ft_head head;
@@ -67,7 +72,7 @@ int ft_segment_open(struct ft_segment *segment, int fd, uint64_t bytes)
     segment->fd = fd;
     segment->geometry = geometry;
     segment->pid_claimed = head.pid;
-    segment->id = head.segment_id[0] ^ (head.segment_id[1] * UINT64_C(0x9e3779b97f4a7c15));
+    segment->id = ft_segment_mix_id(head.segment_id);
     return 0;
 }
 
@@ -267,6 +272,16 @@ int ft_segment_grant(struct ft_segment *segment, uint32_t count)
     segment->chunks_granted = count;
     write_words(segment, &count, sizeof(count), offsetof(struct ft_head, chunks_granted));
     return 0;
+}
+
+int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count)
+{
+    uint32_t words[FT_SHIM_GAP_COUNT];
+    int r = read_exactly(segment->fd, words, sizeof(words),
+                         (uint64_t)segment->geometry.hello_page * FT_PAGE_BYTES + offsetof(struct ft_hello, gap_count));
+    for (unsigned i = 0; r == 0 && i < FT_SHIM_GAP_COUNT; i++)
+        count[i] = words[i];
+    return r;
 }
 
 static void add_total(struct ft_total *rows, const struct ft_total *row)

@@ -56,6 +56,9 @@ struct ft_segment {
 int ft_segment_open(struct ft_segment *segment, int fd, uint64_t bytes);
 void ft_segment_close(struct ft_segment *segment);
 
+// One number from the two words that identify a segment.
+uint64_t ft_segment_mix_id(const uint64_t id[2]);
+
 // Copies the Hello with its items; *out is malloc'ed, *bytes at least sizeof(struct ft_hello).
 int ft_segment_read_hello(const struct ft_segment *segment, uint8_t **out, size_t *bytes);
 
@@ -77,6 +80,9 @@ void ft_segment_store_consumed(const struct ft_segment *segment, uint32_t chunk,
 
 // Puts memory behind chunks 0 .. count-1 on the daemon's account and tells the shim.
 int ft_segment_grant(struct ft_segment *segment, uint32_t count);
+
+// The gaps that the shim counted (enum ft_shim_gap).
+int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count);
 
 // Adds up all copies of the totals into rows, which has FT_TOTALS_ROWS of them, by call; rows[0] is what found no row.
 int ft_segment_read_totals(const struct ft_segment *segment, struct ft_total *rows);

@@ -24,7 +24,8 @@ struct ft_storage {
     uint32_t part;          // counts the files of this job, from 1: ids of another part mean nothing
     int64_t created_ns;     // CLOCK_MONOTONIC
     int64_t retry_ns;       // the disk is full: blocks are not tried before; 0: it is not
-    uint64_t names_at_start;
+    uint32_t number;        // n of the next file's name
+    bool has_failed;        // said once that no file can be made
     char path[4096];
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/access.h"
+
+#include <endian.h>
+#include <stddef.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+// linux/posix_acl_xattr.h: little-endian, entries in order of tag.
+struct acl_entry {
+    uint16_t tag, permissions;
+    uint32_t id;
+};
+struct acl {
+    uint32_t version;
+    struct acl_entry entries[5];
+};
+_Static_assert(sizeof(struct acl) == 4 + 5 * 8, "as the kernel has it");
+
+enum { OWNER = 0x01, USER = 0x02, OWNING_GROUP = 0x04, MASK = 0x10, OTHER = 0x20 };
+enum { READ = 4, WRITE = 2, ENTER = 1 };
+#define NO_ID UINT32_MAX
+
+static struct acl_entry entry(uint16_t tag, unsigned permissions, uint32_t id)
+{
+    return (struct acl_entry){.tag = htole16(tag), .permissions = htole16((uint16_t)permissions), .id = htole32(id)};
+}
+
+void ft_access_let_user_read(const char *path, uint32_t uid, bool is_folder)
+{
+    if (uid == geteuid())
+        return;
+    unsigned read = is_folder ? READ | ENTER : READ;
+    struct acl acl = {
+        .version = htole32(2),
+        .entries =
+            {
+                entry(OWNER, read | WRITE, NO_ID),
+                entry(USER, read, uid),
+                entry(OWNING_GROUP, read, NO_ID),
+                entry(MASK, read, NO_ID),
+                entry(OTHER, 0, NO_ID),
+            },
+    };
+    // Without ACLs the file stays the daemon's and its group's alone.
+    (void)!setxattr(path, "system.posix_acl_access", &acl, sizeof(acl), 0);
+}

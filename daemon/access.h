@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// Who may read a trace: an ACL entry for the job's user, written as the kernel's extended attribute.
+#ifndef FT_DAEMON_ACCESS_H
+#define FT_DAEMON_ACCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Lets `uid` read a file, or enter and list a folder, that the daemon owns. A file system without ACLs leaves it as it is.
+void ft_access_let_user_read(const char *path, uint32_t uid, bool is_folder);
+
+#endif

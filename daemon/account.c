@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/account.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "daemon/job.h"
+#include "daemon/procfs.h"
+
+// Events that one thread can have begun and not published when it dies: one call, and handlers above it.
+#define TORN_PER_LINE 8
+
+// Arrays that a record points to.
+struct lists {
+    struct ft_bytes *argv;
+    struct ft_tag *claims;
+    struct ft_trace_dropped *dropped;
+    struct ft_trace_in_call *in_call;
+};
+
+static void lists_fini(struct lists *lists)
+{
+    free(lists->argv);
+    free(lists->claims);
+    free(lists->dropped);
+    free(lists->in_call);
+}
+
+// Strings of a NUL-separated text, FT_TRACE_LIST_MAX at most.
+static size_t count_strings(struct ft_bytes text)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < text.len && count < FT_TRACE_LIST_MAX; count++)
+        at += strnlen(text.data + at, text.len - at) + 1;
+    return count;
+}
+
+static void add_argv(const struct ft_process *process, struct ft_trace_process *record, struct lists *lists)
+{
+    size_t count = count_strings(process->argv);
+    lists->argv = calloc(count ? count : 1, sizeof(*lists->argv));
+    if (!lists->argv)
+        return;
+    for (size_t at = 0, i = 0; i < count; i++) {
+        size_t bytes = strnlen(process->argv.data + at, process->argv.len - at);
+        lists->argv[i] = (struct ft_bytes){.data = process->argv.data + at, .len = bytes};
+        at += bytes + 1;
+    }
+    record->argv = lists->argv;
+    record->argv_count = count;
+    record->is_argv_cut = process->is_argv_cut;
+}
+
+static void add_claims(const struct ft_process *process, struct ft_trace_process *record, struct lists *lists)
+{
+    const struct ft_bytes text = process->environment;
+    size_t count = count_strings(text), used = 0;
+    lists->claims = calloc(count ? count : 1, sizeof(*lists->claims));
+    if (!lists->claims)
+        return;
+    for (size_t at = 0, i = 0; i < count; i++) {
+        size_t bytes = strnlen(text.data + at, text.len - at);
+        const char *equals = memchr(text.data + at, '=', bytes);
+        if (equals) {
+            size_t key = (size_t)(equals - (text.data + at));
+            lists->claims[used++] = (struct ft_tag){
+                .key = {.data = text.data + at, .len = key},
+                .value = {.data = equals + 1, .len = bytes - key - 1},
+            };
+        }
+        at += bytes + 1;
+    }
+    record->claims = lists->claims;
+    record->claims_count = used;
+}
+
+// What the shim dropped, in ticks, and what the daemon dropped.
+static void add_dropped(struct ft_drain *drain, const struct ft_process *process, struct ft_trace_process *record,
+                        struct lists *lists)
+{
+    struct ft_total rows[FT_TOTALS_ROWS] = {0};
+    if (process->segment.fd >= 0 && (process->segment.counts.dropped || process->segment.counts.limited))
+        ft_segment_read_totals(&process->segment, rows);
+    lists->dropped = calloc(FT_TOTALS_ROWS + process->lost_count, sizeof(*lists->dropped));
+    if (!lists->dropped)
+        return;
+    double ns_per_tick = process->clock == FT_CLOCK_TICKS ? ft_clock_view_rate(drain->view) : 1;
+    size_t used = 0;
+    for (unsigned i = 0; i < FT_TOTALS_ROWS; i++)
+        if (rows[i].count && rows[i].call < FT_TRACE_CALL_MAX)
+            lists->dropped[used++] = (struct ft_trace_dropped){
+                .call = (uint16_t)rows[i].call,
+                .count = rows[i].count,
+                .bytes = rows[i].bytes,
+                .time_ns = (uint64_t)((double)(rows[i].ticks & INT64_MAX) * ns_per_tick),
+            };
+    for (uint32_t i = 0; i < process->lost_count; i++)
+        lists->dropped[used++] = (struct ft_trace_dropped){
+            .call = process->lost[i].call,
+            .count = process->lost[i].count,
+            .bytes = process->lost[i].bytes,
+            .time_ns = process->lost[i].time_ns,
+        };
+    record->dropped_calls = lists->dropped;
+    record->dropped_calls_count = used;
+}
+
+static void add_in_call(struct ft_drain *drain, struct ft_process *process, struct ft_trace_process *record,
+                        struct lists *lists)
+{
+    size_t used = 0;
+    if (!process->segment.lines || !process->is_final || process->exit == FT_EXIT_EXEC)
+        return;
+    for (uint32_t i = 0; i < process->segment.counts.lines_used && used < FT_TRACE_LIST_MAX; i++) {
+        const struct ft_line *line = &process->segment.lines[i];
+        if (!line->call || line->call >= FT_TRACE_CALL_MAX)
+            continue;
+        if (!lists->in_call && !(lists->in_call = calloc(FT_TRACE_LIST_MAX, sizeof(*lists->in_call))))
+            return;
+        struct ft_name *name = ft_names_find(&process->names, line->file);
+        lists->in_call[used++] = (struct ft_trace_in_call){
+            .tid = line->tid,
+            .call = (uint16_t)line->call,
+            .file = name ? ft_drain_file(drain, process, name) : 0,
+            .since_ns = process->clock == FT_CLOCK_TICKS ? ft_clock_view_ns(drain->view, line->call_start)
+                                                          : (int64_t)line->call_start,
+        };
+    }
+    record->in_call = lists->in_call;
+    record->in_call_count = used;
+}
+
+static void add_kernel(const struct ft_process *process, struct ft_trace_kernel *kernel)
+{
+    const struct ft_process_counters *first = &process->first_counters, *last = &process->counters;
+    if (process->is_final && process->end_counters.is_known)
+        last = &process->end_counters;
+    if (!last->is_known || !first->is_known)
+        return;
+    *kernel = (struct ft_trace_kernel){
+        .is_known = true,
+        .rchar = last->rchar - first->rchar,
+        .wchar = last->wchar - first->wchar,
+        .read_bytes = last->read_bytes - first->read_bytes,
+        .write_bytes = last->write_bytes - first->write_bytes,
+        .syscr = last->syscr - first->syscr,
+        .syscw = last->syscw - first->syscw,
+        .major_faults = last->major_faults - first->major_faults,
+    };
+}
+
+// The parent in this file (the image before, of an exec'ed one): by its segment where that is known, else by its pid.
+static uint32_t find_parent(const struct ft_drain *drain, const struct ft_process *process)
+{
+    uint64_t segment = process->is_exec ? process->segment_before : process->parent_segment;
+    uint32_t by_pid = 0;
+    for (const struct ft_process *other = process->job->processes; other; other = other->next) {
+        if (other == process || other->trace_part != drain->part || !other->trace_id)
+            continue;
+        if (segment && other->segment.id == segment)
+            return other->trace_id;
+        // Images are added at the list's head: the first of a pid is its newest.
+        if (!by_pid && !process->is_exec && other->pid == process->parent_pid)
+            by_pid = other->trace_id;
+    }
+    return by_pid;
+}
+
+static void fill_record(struct ft_drain *drain, struct ft_process *process, struct ft_trace_process *record,
+                        struct lists *lists)
+{
+    const struct ft_identity *identity = &process->identity;
+    *record = (struct ft_trace_process){
+        .pid = process->pid,
+        .ns_pid = process->ns_pid,
+        .parent_pid = process->parent_pid,
+        .parent = process->parent_id,
+        .is_exec = process->is_exec,
+        .start_ns = process->start_ns,
+        .end_ns = process->is_final && process->end_ns > 0 ? process->end_ns : 0,
+        .uid = process->uid,
+        .segment = process->segment.id,
+        .exe = process->exe,
+        .cwd = process->cwd,
+        .tags = process->tags,
+        .tags_count = process->tags_count,
+        .job =
+            {
+                .id = FT_BYTES(identity->job),
+                .workflow = identity->workflow,
+                .step = FT_BYTES(identity->step),
+                .source = identity->source,
+                .rank = identity->rank,
+                .local_rank = identity->local_rank,
+            },
+        .exit = process->exit,
+        .exit_source = process->exit_source,
+        .exit_value = process->exit_value,
+        .emitted = process->segment.counts.emitted,
+        .stored = process->stored,
+        .names_lost = process->names.lost + process->segment.counts.names_lost,
+        .bad_values = process->segment.counts.settings_ignored + process->tags_ignored,
+    };
+    memcpy(record->dropped, process->dropped, sizeof(record->dropped));
+    record->dropped[FT_CAUSE_RING_FULL] += process->segment.counts.dropped;
+    record->dropped[FT_CAUSE_DAEMON_LIMIT] += process->segment.counts.limited;
+    add_argv(process, record, lists);
+    add_claims(process, record, lists);
+    add_dropped(drain, process, record, lists);
+    add_in_call(drain, process, record, lists);
+    add_kernel(process, &record->kernel);
+}
+
+int ft_account_put(struct ft_drain *drain, struct ft_process *process)
+{
+    bool is_new = process->trace_part != drain->part;
+    if (is_new)
+        process->parent_id = find_parent(drain, process);
+    struct ft_trace_process record;
+    struct lists lists = {0};
+    fill_record(drain, process, &record, &lists);
+    int64_t r = is_new ? ft_trace_writer_new_process(drain->writer, &record)
+                       : ft_trace_writer_put_process(drain->writer, process->trace_id, &record);
+    lists_fini(&lists);
+    if (r < 0)
+        return (int)r;
+    if (is_new) {
+        process->trace_id = (uint32_t)r;
+        process->trace_part = drain->part;
+    }
+    return 0;
+}
+
+static void learn_exit(struct ft_process *process)
+{
+    process->exit = FT_EXIT_NONE;
+    process->exit_source = FT_EXIT_SOURCE_UNKNOWN;
+    process->exit_value = 0;
+    if (atomic_load(&process->state) == FT_PROCESS_REPLACED) {
+        process->exit = FT_EXIT_EXEC;
+        return;
+    }
+    struct ft_procfs_exit end = ft_procfs_exit_of(process->pidfd, process->pid, process->start_time, process->uid);
+    if (!end.is_known && process->end_status >= 0)
+        end = (struct ft_procfs_exit){.is_known = true, .status = process->end_status};
+    if (!end.is_known)
+        return;
+    process->exit_source = FT_EXIT_SOURCE_PIDFD;
+    process->exit = WIFSIGNALED(end.status) ? FT_EXIT_SIGNAL : FT_EXIT_CODE;
+    process->exit_value = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : WEXITSTATUS(end.status);
+}
+
+// What is left of `emitted` when all was read: the calls that died between return and publication.
+static void account_for_rest(struct ft_process *process, bool is_alive)
+{
+    const struct ft_segment_counts *counts = &process->segment.counts;
+    uint64_t accounted = process->stored + counts->dropped + counts->limited;
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++)
+        accounted += process->dropped[cause];
+    if (accounted >= counts->emitted)
+        return;
+    uint64_t rest = counts->emitted - accounted;
+    uint64_t torn_max = (uint64_t)counts->lines_used * TORN_PER_LINE;
+    uint64_t torn = process->is_corrupt ? 0 : rest < torn_max || is_alive ? rest : torn_max;
+    process->dropped[FT_CAUSE_TORN] += torn;
+    process->dropped[FT_CAUSE_CORRUPT] += rest - torn;
+}
+
+static void put_gap(struct ft_drain *drain, const struct ft_process *process, enum ft_gap kind, uint64_t count,
+                    const char *reason)
+{
+    struct ft_trace_gap gap = {
+        .kind = (uint8_t)kind,
+        .pid = process->pid,
+        .process = process->trace_part == drain->part ? process->trace_id : 0,
+        .count = count,
+        .when_ns = drain->now_ns,
+        .exe = process->exe,
+        .reason = FT_BYTES(reason),
+    };
+    ft_trace_writer_put_gap(drain->writer, &gap);
+}
+
+static const struct {
+    enum ft_gap kind;
+    const char *reason;
+} shim_gaps[FT_SHIM_GAP_COUNT] = {
+    [FT_SHIM_GAP_SANDBOX] = {FT_GAP_SANDBOX, "under a seccomp filter no call of ours is made: children and images of it are not seen"},
+    [FT_SHIM_GAP_IO_URING] = {FT_GAP_IO_URING, "io_uring is used: what goes through the ring is not seen"},
+    [FT_SHIM_GAP_RAW_SYSCALL] = {FT_GAP_RAW_SYSCALL, "made by a raw system call"},
+    [FT_SHIM_GAP_DEEPBIND] = {FT_GAP_DEEPBIND, "loaded with RTLD_DEEPBIND: its calls bind past us"},
+    [FT_SHIM_GAP_CLONE_SHARED] = {FT_GAP_CLONE_SHARED, "clone with CLONE_VM and without a thread's memory of its own"},
+    [FT_SHIM_GAP_ENV_CLEANED] = {FT_GAP_ENV_CLEANED, "executed with a cleaned environment"},
+    [FT_SHIM_GAP_RLIMIT] = {FT_GAP_RLIMIT, "a limit of the process did not let it attach"},
+    [FT_SHIM_GAP_FORK_UNATTACHED] = {FT_GAP_NOT_ATTACHED, "a forked child could not attach"},
+};
+
+static void put_shim_gaps(struct ft_drain *drain, struct ft_process *process)
+{
+    uint64_t count[FT_SHIM_GAP_COUNT];
+    if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count) < 0)
+        return;
+    for (unsigned i = 0; i < FT_SHIM_GAP_COUNT; i++)
+        if (shim_gaps[i].reason && count[i])
+            put_gap(drain, process, shim_gaps[i].kind, count[i], shim_gaps[i].reason);
+}
+
+void ft_account_put_refused(struct ft_drain *drain, uint64_t count, bool is_empty)
+{
+    struct ft_trace_gap gap = {.count = count, .when_ns = drain->now_ns};
+    if (!drain->writer)
+        return;
+    if (count) {
+        gap.kind = FT_GAP_NOT_ADMITTED;
+        gap.reason = FT_BYTES("refused by the daemon: over a limit, or no segment that it can read");
+        ft_trace_writer_put_gap(drain->writer, &gap);
+    }
+    if (is_empty) {
+        gap.kind = FT_GAP_NOT_ATTACHED;
+        gap.count = 1;
+        gap.reason = FT_BYTES("no process of the command attached");
+        ft_trace_writer_put_gap(drain->writer, &gap);
+    }
+}
+
+void ft_account_finish(struct ft_drain *drain, struct ft_process *process, int64_t end_ns, enum ft_gap gap)
+{
+    process->is_final = true;
+    // Of a process that had ended before it was admitted the last event is the best that is known.
+    process->end_ns = process->was_dead && process->last_event_ns ? process->last_event_ns : end_ns;
+    if (end_ns)
+        learn_exit(process);
+    if (process->segment.fd >= 0 && !process->is_corrupt && end_ns)
+        ft_segment_look_again(&process->segment);
+    account_for_rest(process, !end_ns);
+    if (!drain->writer)
+        return;
+    ft_account_put(drain, process);
+    put_shim_gaps(drain, process);
+    if (!end_ns)
+        put_gap(drain, process, gap, 1,
+                gap == FT_GAP_STILL_RUNNING ? "lived on when the command had ended" : "lived on when the daemon ended");
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
+        struct ft_trace_loss loss = {
+            .cause = (uint8_t)cause, .process = process->trace_id, .count = process->dropped[cause], .when_ns = drain->now_ns};
+        if (process->dropped[cause])
+            ft_trace_writer_put_loss(drain->writer, &loss);
+    }
+}

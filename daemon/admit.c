@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/admit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+#include "daemon/procfs.h"
+
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
+#define FDS_MAX 4
+
+// Keeps the first descriptor, closes the others. Returns how many there were.
+static unsigned take_descriptors(struct msghdr *message, int *kept)
+{
+    unsigned count = 0;
+    *kept = -1;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t bytes = part->cmsg_len - CMSG_LEN(0);
+        for (size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(part) + at, sizeof(fd));
+            if (count++ == 0)
+                *kept = fd;
+            else
+                close(fd);
+        }
+    }
+    return count;
+}
+
+int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
+{
+    union {
+        char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct ft_attach attach;
+    struct iovec into = {.iov_base = &attach, .iov_len = sizeof(attach)};
+    struct msghdr message = {
+        .msg_iov = &into, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    ssize_t n = recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0)
+        return errno == EINTR ? -EAGAIN : errno == EWOULDBLOCK ? -EAGAIN : -errno;
+    int fd;
+    unsigned count = take_descriptors(&message, &fd);
+    int r = 0;
+    if (n != sizeof(attach) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || attach.magic != FT_ATTACH_MAGIC ||
+        attach.kind != FT_MESSAGE_ATTACH || count != 1)
+        r = -EBADMSG;
+    else if (attach.abi_major != FT_RING_ABI_MAJOR)
+        r = -EPROTO;
+    if (r < 0) {
+        if (fd >= 0)
+            close(fd);
+        return r;
+    }
+    *out = (struct ft_admit_message){.attach = attach, .fd = fd};
+    return 0;
+}
+
+int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max)
+{
+    struct stat status;
+    struct statfs fs;
+    int seals = fcntl(fd, F_GET_SEALS), flags = fcntl(fd, F_GETFL);
+    if (seals < 0 || (seals & SEALS) != SEALS || flags < 0 || (flags & O_ACCMODE) != O_RDWR)
+        return -EBADMSG;
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size != bytes ||
+        bytes < FT_SEGMENT_BYTES_MIN || bytes > bytes_max)
+        return -EBADMSG;
+    // Huge pages would be taken by our fallocate in steps of 2 MiB and more.
+    if (fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
+        return -EBADMSG;
+    return 0;
+}
+
+static struct ft_process *create_process(int fd, const struct ft_admit_message *message, const struct ucred *peer)
+{
+    struct ft_process *process = calloc(1, sizeof(*process));
+    if (!process)
+        return NULL;
+    process->pid = (uint32_t)peer->pid;
+    process->uid = peer->uid;
+    process->gid = peer->gid;
+    process->pidfd = -1;
+    process->end_status = -1;
+    process->segment.fd = -1;
+    ft_names_init(&process->names);
+    if (ft_segment_open(&process->segment, fd, message->attach.segment_bytes) < 0 ||
+        ft_process_read_hello(process) < 0) {
+        process->segment.fd = -1; // the caller's
+        ft_process_destroy(process);
+        return NULL;
+    }
+    return process;
+}
+
+static void find_pidfd(struct ft_process *process, int socket_fd)
+{
+    process->pidfd = ft_procfs_peer_pidfd(socket_fd);
+    if (process->pidfd == -ENOPROTOOPT && process->pid) {
+        struct ft_procfs_stat stat;
+        process->pidfd = ft_procfs_pidfd_open(process->pid);
+        // The pid may be another's by now: then its start is not the one that Hello tells.
+        bool is_other = process->pidfd >= 0 && process->start_time &&
+                        (ft_procfs_stat(process->pid, &stat) < 0 || stat.start_time != process->start_time);
+        if (is_other) {
+            close(process->pidfd);
+            process->pidfd = -ESRCH;
+        }
+    }
+    bool is_gone = process->pidfd < 0 && process->pidfd != -ENOSYS;
+    process->pidfd = process->pidfd < 0 ? -1 : process->pidfd;
+    process->pidfd_id = process->pidfd < 0 ? 0 : ft_procfs_pidfd_id(process->pidfd);
+    if (is_gone || (process->pidfd >= 0 && ft_procfs_has_ended(process->pidfd))) {
+        process->was_dead = true;
+        ft_process_note_end(process, FT_PROCESS_ENDED, ft_clock_mono_ns());
+    }
+}
+
+// Whether two images of one pid are of one process: by the kernel's identity of the pid, else by when it was made.
+static bool is_same_process(const struct ft_process *before, const struct ft_process *process)
+{
+    if (process->pidfd >= 0 && before->pidfd >= 0 && process->pidfd_id && before->pidfd_id)
+        return process->pidfd_id == before->pidfd_id;
+    if (process->start_time && before->start_time)
+        return process->start_time == before->start_time;
+    return atomic_load(&before->state) == FT_PROCESS_ALIVE;
+}
+
+// The image that this pid was before is over now.
+static void replace_image(struct ft_daemon *daemon, struct ft_process *process)
+{
+    struct ft_process *before = process->pid ? ft_daemon_find_process(daemon, process->pid) : NULL;
+    if (!before || process->image != FT_IMAGE_EXEC || process->start_ns < before->start_ns ||
+        !is_same_process(before, process))
+        return;
+    process->is_exec = true;
+    process->segment_before = before->segment.id;
+    process->parent_pid = process->parent_pid ? process->parent_pid : before->parent_pid;
+    if (before->was_dead) // all of it was over before the first image was admitted
+        atomic_store(&before->state, FT_PROCESS_REPLACED);
+    ft_daemon_note_end(daemon, before, FT_PROCESS_REPLACED, process->start_ns);
+}
+
+static bool is_welcome(struct ft_daemon *daemon, uint32_t uid)
+{
+    if (daemon->process_count >= (uint64_t)daemon->config.max_processes ||
+        !ft_users_take_process(&daemon->users, uid)) {
+        ft_log_limited(FT_LOG_WARNING, "user %u: too many processes attached; more are not traced", uid);
+        ft_status_add(&daemon->status, refused_limit, 1);
+        return false;
+    }
+    return true;
+}
+
+static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct ft_admit_message *message,
+                         const struct ucred *peer)
+{
+    uint64_t bytes_max = (uint64_t)daemon->config.max_segment_bytes;
+    if (ft_admit_check_memory(message->fd, message->attach.segment_bytes, bytes_max) < 0)
+        return -EBADMSG;
+    struct ft_process *process = create_process(message->fd, message, peer);
+    if (!process)
+        return -EBADMSG;
+    find_pidfd(process, socket_fd);
+    replace_image(daemon, process);
+    ft_process_identify(process, daemon->config.private);
+    struct ft_job *job = ft_job_get(daemon, process);
+    if (!job) {
+        process->segment.fd = -1;
+        ft_process_destroy(process);
+        return -ENOMEM;
+    }
+    ft_daemon_add_process(daemon, process);
+    ft_job_add(job, process);
+    ft_status_add(&daemon->status, attached, 1);
+    return 0;
+}
+
+int ft_admit(struct ft_daemon *daemon, int socket_fd)
+{
+    struct ft_admit_message message;
+    struct ucred peer;
+    socklen_t bytes = sizeof(peer);
+    int r = ft_admit_receive(socket_fd, &message);
+    if (r == -EAGAIN)
+        return r;
+    if (r < 0 || getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0) {
+        ft_log_limited(FT_LOG_WARNING, "a client's message is no attach message of version %u", FT_RING_ABI_MAJOR);
+        ft_status_add(&daemon->status, refused_message, 1);
+        return 0;
+    }
+    if (!is_welcome(daemon, peer.uid)) {
+        close(message.fd);
+        ft_job_note_refused(daemon, peer.uid);
+        return 0;
+    }
+    r = admit_segment(daemon, socket_fd, &message, &peer);
+    if (r == 0)
+        return 0;
+    close(message.fd);
+    ft_users_give_process(&daemon->users, peer.uid);
+    ft_job_note_refused(daemon, peer.uid);
+    ft_log_limited(FT_LOG_WARNING, "process %d (user %u): not admitted: %s", (int)peer.pid, peer.uid,
+                   r == -EBADMSG ? "what it sent is no segment" : strerror(-r));
+    if (r == -EBADMSG)
+        ft_status_add(&daemon->status, refused_memory, 1);
+    else
+        ft_status_add(&daemon->status, refused_own, 1);
+    return 0;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// Taking a client in: its one message, its segment, who it is.
+#ifndef FT_DAEMON_ADMIT_H
+#define FT_DAEMON_ADMIT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proto/control.h"
+
+struct ft_daemon;
+
+// Reads a connected client's message and admits the process. 0: admitted, or refused and counted; -EAGAIN: it has not
+// sent yet. The caller closes the socket.
+int ft_admit(struct ft_daemon *daemon, int socket_fd);
+
+// One attach message with its descriptors, as recvmsg(2) left them. All descriptors but a good one's are closed.
+struct ft_admit_message {
+    struct ft_attach attach;
+    int fd; // -1: none
+};
+
+// 0 and a descriptor that may be a segment; -EAGAIN; -EBADMSG: no attach message of ours; -EPROTO: another version.
+int ft_admit_receive(int socket_fd, struct ft_admit_message *out);
+
+// Whether fd is a sealed memfd of that size and of `bytes_max` at most.
+int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max);
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/block.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "daemon/account.h"
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+
+// Copies that one round may hold: a job with thousands of processes takes several.
+#define ROUND_CHUNKS_MAX 4096
+
+uint64_t ft_block_waiting(const struct ft_process *process)
+{
+    const struct ft_segment_counts *counts = &process->segment.counts;
+    uint64_t known = process->stored + counts->dropped + counts->limited + process->dropped[FT_CAUSE_DISK_FULL] +
+                     process->dropped[FT_CAUSE_DAEMON_LIMIT];
+    if (process->segment.fd < 0 || counts->emitted <= known)
+        return 0;
+    // A line may say anything; no more can wait than there are slots.
+    uint64_t most = (uint64_t)counts->chunks_used * FT_CHUNK_SLOTS;
+    return counts->emitted - known < most ? counts->emitted - known : most;
+}
+
+int64_t ft_block_due_ns(const struct ft_job *job, int64_t now_ns)
+{
+    const struct ft_config *config = &job->daemon->config;
+    int64_t due_ns = INT64_MAX;
+    uint64_t waiting = 0;
+    for (const struct ft_process *process = job->processes; process; process = process->next) {
+        if (atomic_load(&process->state) != FT_PROCESS_ALIVE) {
+            int64_t end_ns = atomic_load(&process->ended_ns) + config->block_after_end_ns;
+            due_ns = end_ns < due_ns ? end_ns : due_ns;
+        }
+        if (!process->oldest_ns)
+            continue;
+        waiting += ft_block_waiting(process);
+        int64_t age_ns = process->oldest_ns + config->block_age_ns;
+        due_ns = age_ns < due_ns ? age_ns : due_ns;
+        if (process->is_pressed)
+            return now_ns;
+    }
+    return waiting >= (uint64_t)config->block_events ? now_ns : due_ns;
+}
+
+void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, bool must_not_wait)
+{
+    struct ft_daemon *daemon = job->daemon;
+    bool has_file = ft_storage_begin(&job->storage, job, now_ns) == 0 && !ft_storage_is_full(&job->storage, now_ns);
+    *drain = (struct ft_drain){
+        .writer = has_file ? job->storage.writer : NULL,
+        .part = job->storage.part,
+        .cause = FT_CAUSE_DISK_FULL,
+        .block = ++job->block_number,
+        .now_ns = now_ns,
+        .torn_wait_ns = daemon->config.torn_wait_ns,
+        .view = &job->view,
+        .mounts = &daemon->mounts,
+        .rows_max = (uint64_t)daemon->config.block_events,
+        .must_not_wait = must_not_wait,
+    };
+    ft_clock_tick(&daemon->clock, true);
+    ft_clock_view_init(&job->view, &daemon->clock);
+}
+
+void ft_block_cut_off(struct ft_job *job, struct ft_process *process)
+{
+    ft_log_limited(FT_LOG_WARNING, "process %u (user %u): its segment contradicts itself; cut off", process->pid,
+                   process->uid);
+    ft_status_add(&job->daemon->status, corrupt, 1);
+    process->is_corrupt = true;
+    process->oldest_ns = 0;
+    close(process->segment.fd);
+    process->segment.fd = -1;
+}
+
+// Rows of pieces [from, to) did not reach the file: their totals do.
+static void count_as_lost(struct ft_drain *drain, struct ft_batch *batch, size_t from, size_t to)
+{
+    struct ft_drain lost = *drain;
+    lost.writer = NULL;
+    lost.cause = FT_CAUSE_DISK_FULL;
+    for (size_t i = from; i < to; i++) {
+        struct ft_piece *piece = &batch->pieces[i];
+        uint16_t end = piece->end, reached = piece->to;
+        piece->process->rows_pending = 0;
+        piece->to = piece->written;
+        piece->end = reached;
+        while (piece->to < reached && ft_drain_piece(&lost, piece) == FT_DRAIN_DONE && piece->to < reached)
+            piece->to++; // what was passed over before
+        piece->to = reached;
+        piece->end = end;
+    }
+}
+
+static size_t make_ranges(const struct ft_batch *batch, size_t from, size_t to, struct ft_trace_range *ranges)
+{
+    size_t count = 0;
+    for (size_t i = from; i < to; i++) {
+        const struct ft_piece *piece = &batch->pieces[i];
+        if (piece->to > piece->written)
+            ranges[count++] = (struct ft_trace_range){
+                .segment = piece->process->segment.id,
+                .fill = piece->head.fill,
+                .from = piece->written,
+                .to = piece->to,
+            };
+    }
+    return count;
+}
+
+// Writes the rows of pieces [from, to) and frees what they came from.
+static void flush_rows(struct ft_job *job, struct ft_drain *drain, size_t from, size_t to)
+{
+    struct ft_batch *batch = &job->batch;
+    uint64_t rows = drain->writer ? ft_trace_writer_rows(drain->writer) : 0, rows_lost = 0;
+    if (rows) {
+        struct ft_trace_range *ranges = malloc((to - from + 1) * sizeof(*ranges));
+        size_t count = ranges ? make_ranges(batch, from, to, ranges) : 0;
+        int r = ft_trace_writer_end_block(drain->writer, ranges, count);
+        free(ranges);
+        if (r < 0)
+            ft_trace_writer_drop_rows(drain->writer);
+        else
+            r = ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
+        if (r < 0) {
+            count_as_lost(drain, batch, from, to);
+        } else {
+            ft_status_add(&job->daemon->status, blocks, 1);
+            ft_status_add(&job->daemon->status, events, rows);
+        }
+    }
+    for (size_t i = from; i < to; i++) {
+        struct ft_piece *piece = &batch->pieces[i];
+        piece->process->stored += piece->process->rows_pending;
+        piece->process->rows_pending = 0;
+    }
+    ft_batch_commit(batch, from, to);
+    for (size_t i = from; i < to; i++)
+        batch->pieces[i].written = batch->pieces[i].to;
+}
+
+// Pieces [from, to) of one process; *flushed is the first piece with rows that are not in the file.
+static int drain_process(struct ft_job *job, struct ft_drain *drain, size_t from, size_t to, size_t *flushed)
+{
+    struct ft_batch *batch = &job->batch;
+    struct ft_process *process = batch->pieces[from].process;
+    int r = ft_drain_names(drain, batch, from, to);
+    if (r == 0 && drain->writer && process->trace_part != drain->part)
+        r = ft_account_put(drain, process);
+    for (size_t i = from; r >= 0 && i < to; i++) {
+        r = ft_drain_piece(drain, &batch->pieces[i]);
+        while (r == FT_DRAIN_BLOCK_FULL) {
+            flush_rows(job, drain, *flushed, i + 1);
+            *flushed = i;
+            r = ft_drain_piece(drain, &batch->pieces[i]);
+        }
+    }
+    return r;
+}
+
+// Everything that processes from `process` on have, as far as one round holds. Returns the process to go on with.
+static struct ft_process *run_round(struct ft_job *job, struct ft_drain *drain, struct ft_process *process)
+{
+    struct ft_batch *batch = &job->batch;
+    struct ft_process *rest = process;
+    ft_batch_reset(batch);
+    for (; rest && batch->chunks_used < ROUND_CHUNKS_MAX; rest = rest->next) {
+        size_t first;
+        bool is_over = atomic_load(&rest->state) != FT_PROCESS_ALIVE;
+        if (rest->segment.fd < 0 || (!rest->oldest_ns && !is_over && !drain->must_not_wait))
+            continue;
+        if (ft_batch_collect(batch, rest, &first) == -EBADMSG)
+            rest->is_corrupt = true;
+    }
+    // Behind every record that was copied there is a clock pair now.
+    ft_clock_tick(&job->daemon->clock, true);
+    ft_clock_view_init(&job->view, &job->daemon->clock);
+    size_t flushed = 0;
+    for (size_t from = 0, to; from < batch->count; from = to) {
+        struct ft_process *owner = batch->pieces[from].process;
+        for (to = from; to < batch->count && batch->pieces[to].process == owner; to++)
+            ;
+        if (drain_process(job, drain, from, to, &flushed) == -EBADMSG)
+            owner->is_corrupt = true;
+    }
+    flush_rows(job, drain, flushed, batch->count);
+    return rest;
+}
+
+void ft_block_run(struct ft_job *job, struct ft_drain *drain)
+{
+    for (struct ft_process *process = job->processes; process;)
+        process = run_round(job, drain, process);
+    for (struct ft_process *process = job->processes; process; process = process->next) {
+        ft_names_end_block(&process->names, drain->block);
+        process->is_pressed = false;
+        if (process->is_corrupt && process->segment.fd >= 0)
+            ft_block_cut_off(job, process);
+        if (!ft_block_waiting(process))
+            process->oldest_ns = 0;
+        else if (process->oldest_ns)
+            process->oldest_ns = drain->now_ns;
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "daemon/log.h"
+#include "daemon/policy.h"
+#include "daemon/procfs.h"
+
+#define HOUSEKEEPING_MS 1000
+
+static void raise_limits(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= files.rlim_max)
+        return;
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+        ft_log(FT_LOG_WARNING, "the limit of open files stays as it is: %s", strerror(errno));
+}
+
+static void read_host(struct ft_daemon *daemon)
+{
+    if (gethostname(daemon->host, sizeof(daemon->host) - 1) < 0 || !daemon->host[0])
+        snprintf(daemon->host, sizeof(daemon->host), "localhost");
+    for (char *c = daemon->host; *c; c++)
+        if (*c == '/')
+            *c = '_';
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, daemon->boot_id, sizeof(daemon->boot_id) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0)
+        snprintf(daemon->boot_id, sizeof(daemon->boot_id), "unknown0");
+    daemon->boot_id[strcspn(daemon->boot_id, "\n")] = '\0';
+}
+
+// Space on the spool's disk that is given up when it is full. The file has no name, so it goes with us.
+static void take_reserve(struct ft_daemon *daemon)
+{
+    atomic_store(&daemon->reserve_fd, -1);
+    mkdir(daemon->config.spool_dir, daemon->config.private ? 0777 : 0755);
+    if (!daemon->config.reserve_bytes)
+        return;
+    int fd = open(daemon->config.spool_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    if (fallocate(fd, 0, 0, daemon->config.reserve_bytes) < 0) {
+        close(fd);
+        return;
+    }
+    atomic_store(&daemon->reserve_fd, fd);
+}
+
+static void reload(struct ft_daemon *daemon)
+{
+    struct ft_config fresh;
+    struct ft_config_error error;
+    sd_notify(0, "RELOADING=1");
+    int r = ft_options_load(daemon->options, &fresh, &error);
+    if (r < 0) {
+        ft_log(FT_LOG_ERR, "the configuration stays as it was: %s", error.text);
+    } else {
+        // What workers read does not change under them; these are the loop's.
+        struct ft_config *now = &daemon->config;
+        char **fields[][2] = {{&now->mode, &fresh.mode}, {&now->include, &fresh.include}, {&now->exclude, &fresh.exclude}};
+        for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+            char *before = *fields[i][0];
+            *fields[i][0] = *fields[i][1];
+            *fields[i][1] = before;
+        }
+        now->follow_clean_env = fresh.follow_clean_env;
+        now->max_processes = fresh.max_processes;
+        ft_log_init(ft_log_level_parse(fresh.log_level));
+        ft_policy_write(daemon);
+    }
+    ft_config_fini(&fresh);
+    sd_notify(0, "READY=1");
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct ft_daemon *daemon = handle->data;
+    if (number == SIGHUP)
+        reload(daemon);
+    else
+        ft_daemon_end(daemon, FT_GAP_DAEMON_STOPPED);
+}
+
+// Where there are no pidfds, ends are found by looking.
+static void look_for_ends(struct ft_daemon *daemon, int64_t now_ns)
+{
+    for (size_t i = 0; i < FT_DAEMON_PIDS; i++)
+        for (struct ft_process *process = daemon->by_pid[i], *next; process; process = next) {
+            struct ft_procfs_stat stat;
+            next = process->next_of_pid;
+            if (process->pidfd >= 0 || atomic_load(&process->state) != FT_PROCESS_ALIVE)
+                continue;
+            bool is_there = ft_procfs_stat(process->pid, &stat) == 0 && stat.state != 'Z' &&
+                            (!process->start_time || stat.start_time == process->start_time);
+            if (!is_there)
+                ft_daemon_note_end(daemon, process, FT_PROCESS_ENDED, now_ns);
+        }
+}
+
+static void on_housekeeping(uv_timer_t *timer)
+{
+    struct ft_daemon *daemon = timer->data;
+    int64_t now_ns = ft_clock_mono_ns();
+    char text[512];
+    ft_listener_sweep(daemon, now_ns);
+    look_for_ends(daemon, now_ns);
+    if (!daemon->config.private && ft_status_print(&daemon->status, text, sizeof(text)))
+        sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s", text);
+}
+
+static void start_signals(struct ft_daemon *daemon)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        uv_signal_init(&daemon->loop, &daemon->signals[i]);
+        daemon->signals[i].data = daemon;
+        uv_signal_start(&daemon->signals[i], on_signal, numbers[i]);
+        uv_unref((uv_handle_t *)&daemon->signals[i]);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+int ft_daemon_init(struct ft_daemon *daemon)
+{
+    const struct ft_config *config = &daemon->config;
+    int level = ft_log_level_parse(config->log_level);
+    ft_log_init(level < 0 ? FT_LOG_INFO : level);
+    raise_limits();
+    read_host(daemon);
+    ft_clock_init(&daemon->clock, config->clock_interval_ns);
+    ft_clock_tick(&daemon->clock, true);
+    daemon->realtime_offset_ns = ft_clock_realtime_offset_ns();
+    ft_mounts_init(&daemon->mounts);
+    ft_users_init(&daemon->users, (uint32_t)config->max_processes_per_user, (uint64_t)config->max_user_memory_bytes);
+    int r = uv_loop_init(&daemon->loop);
+    if (r < 0)
+        return r;
+    take_reserve(daemon);
+    r = ft_listener_open(daemon);
+    if (r < 0)
+        return r;
+    uv_timer_init(&daemon->loop, &daemon->housekeeping);
+    daemon->housekeeping.data = daemon;
+    uv_timer_start(&daemon->housekeeping, on_housekeeping, HOUSEKEEPING_MS, HOUSEKEEPING_MS);
+    start_signals(daemon);
+    r = ft_listener_start(daemon);
+    return r < 0 ? r : ft_private_start(daemon);
+}
+
+int ft_daemon_run(struct ft_daemon *daemon)
+{
+    ft_private_tell_ready(daemon);
+    uv_run(&daemon->loop, UV_RUN_DEFAULT);
+    return 0;
+}
+
+void ft_daemon_note_job_gone(struct ft_daemon *daemon)
+{
+    if (!daemon->is_ending || daemon->job_count)
+        return;
+    for (size_t i = 0; i < sizeof(daemon->signals) / sizeof(daemon->signals[0]); i++)
+        uv_close((uv_handle_t *)&daemon->signals[i], NULL);
+    uv_close((uv_handle_t *)&daemon->housekeeping, NULL);
+    ft_private_close(daemon);
+}
+
+void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap)
+{
+    if (daemon->is_ending)
+        return;
+    daemon->is_ending = true;
+    daemon->ending_gap = gap;
+    sd_notify(0, "STOPPING=1");
+    ft_listener_accept_all(daemon);
+    ft_listener_close(daemon);
+    if (daemon->config.private)
+        ft_job_get_private(daemon); // a file also where nobody attached
+    for (struct ft_job *job = daemon->jobs; job; job = job->next)
+        ft_job_finish(job);
+    ft_daemon_note_job_gone(daemon);
+}
+
+void ft_daemon_fini(struct ft_daemon *daemon)
+{
+    int reserve_fd = atomic_exchange(&daemon->reserve_fd, -1);
+    if (reserve_fd >= 0)
+        close(reserve_fd);
+    uv_loop_close(&daemon->loop);
+    ft_users_fini(&daemon->users);
+    ft_mounts_fini(&daemon->mounts);
+    ft_clock_fini(&daemon->clock);
+}

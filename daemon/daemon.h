@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// The whole daemon: one libuv loop, what it owns, how it ends.
+//
+// Threads: the loop thread runs everything but ft_pass_run() and what that calls; those run on libuv's workers, one for
+// each job at a time. What both touch has its own lock (clock, mounts, users, reserve) or is atomic (counters).
+#ifndef FT_DAEMON_DAEMON_H
+#define FT_DAEMON_DAEMON_H
+
+#include <uv.h>
+
+#include "daemon/clock.h"
+#include "daemon/config.h"
+#include "daemon/job.h"
+#include "daemon/listener.h"
+#include "daemon/mounts.h"
+#include "daemon/options.h"
+#include "daemon/private.h"
+#include "daemon/status.h"
+#include "daemon/users.h"
+
+enum { FT_DAEMON_PIDS = 4096 }; // buckets of the table of pids
+
+struct ft_daemon {
+    struct ft_config config;
+    const struct ft_options *options; // to read the configuration again
+    uv_loop_t loop;
+    struct ft_clock_pairs clock;
+    struct ft_mounts mounts;
+    struct ft_users users;
+    struct ft_status status;
+    struct ft_listener listener;
+    struct ft_private private;
+    uv_signal_t signals[3];
+    uv_timer_t housekeeping;
+    struct ft_job *jobs;
+    uint32_t job_count;
+    struct ft_process *by_pid[FT_DAEMON_PIDS];
+    uint32_t process_count;
+    _Atomic int reserve_fd;      // -1: given up, or none
+    int64_t realtime_offset_ns;  // fixed when the daemon starts
+    enum ft_gap ending_gap;      // what living processes become: still_running, daemon_stopped
+    bool is_ending;
+    char host[256], boot_id[37];
+};
+
+// 0, or -errno after a message.
+int ft_daemon_init(struct ft_daemon *daemon);
+// Serves until it is told to end; all is written then. The exit status.
+int ft_daemon_run(struct ft_daemon *daemon);
+void ft_daemon_fini(struct ft_daemon *daemon);
+
+// Takes no more clients (all that wait are taken first), writes everything and ends the loop.
+void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap);
+
+// The loop's table of processes.
+void ft_daemon_add_process(struct ft_daemon *daemon, struct ft_process *process);
+void ft_daemon_remove_process(struct ft_daemon *daemon, struct ft_process *process);
+// The newest image of a pid; NULL where there is none.
+struct ft_process *ft_daemon_find_process(const struct ft_daemon *daemon, uint32_t pid);
+
+// A job is gone with all it had.
+void ft_daemon_note_job_gone(struct ft_daemon *daemon);
+
+// A process's end was seen (loop thread).
+void ft_daemon_note_end(struct ft_daemon *daemon, struct ft_process *process, int state, int64_t when_ns);
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+#include "daemon/pass.h"
+
+#define NS_PER_MS INT64_C(1000000)
+// A private daemon serves one command: all its processes go to one file, whatever job they name.
+#define PRIVATE_KEY "private"
+
+static void start_pass(struct ft_job *job);
+
+static void on_timer(uv_timer_t *timer)
+{
+    start_pass(timer->data);
+}
+
+static void arm(struct ft_job *job, int64_t when_ns)
+{
+    int64_t now_ns = ft_clock_mono_ns();
+    int64_t wait_ms = when_ns <= now_ns ? 0 : (when_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+    uv_update_time(&job->daemon->loop);
+    uv_timer_start(&job->timer, on_timer, (uint64_t)wait_ms, 0);
+}
+
+static void run_pass(uv_work_t *work)
+{
+    struct ft_job *job = work->data;
+    ft_pass_run(job);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct ft_job *job = handle->data;
+    ft_batch_fini(&job->batch);
+    pthread_mutex_destroy(&job->lock);
+    free(job);
+}
+
+static void remove_job(struct ft_job *job)
+{
+    struct ft_daemon *daemon = job->daemon;
+    struct ft_job **link = &daemon->jobs;
+    while (*link && *link != job)
+        link = &(*link)->next;
+    if (*link)
+        *link = job->next;
+    daemon->job_count--;
+    job->is_closing = true;
+    uv_close((uv_handle_t *)&job->timer, on_closed);
+}
+
+static void take_back_processes(struct ft_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    struct ft_process *done = job->done;
+    job->done = NULL;
+    pthread_mutex_unlock(&job->lock);
+    for (struct ft_process *next; done; done = next) {
+        next = done->next;
+        job->process_count--;
+        ft_daemon_remove_process(job->daemon, done);
+    }
+}
+
+// A job whose last process is gone stays a while: the next command of a script belongs to the same file.
+static int64_t linger(struct ft_job *job)
+{
+    int64_t now_ns = ft_clock_mono_ns();
+    if (!job->empty_since_ns)
+        job->empty_since_ns = now_ns;
+    int64_t until_ns = job->empty_since_ns + job->daemon->config.job_linger_ns;
+    if (now_ns >= until_ns)
+        atomic_store(&job->is_finishing, true);
+    return until_ns;
+}
+
+static void after_pass(uv_work_t *work, int status)
+{
+    struct ft_job *job = work->data;
+    (void)status;
+    job->is_running = false;
+    take_back_processes(job);
+    if (job->is_all_written) {
+        struct ft_daemon *daemon = job->daemon;
+        remove_job(job);
+        ft_daemon_note_job_gone(daemon);
+        return;
+    }
+    int64_t wake_ns = atomic_exchange(&job->wake_ns, INT64_MAX);
+    int64_t next_ns = job->next_pass_ns < wake_ns ? job->next_pass_ns : wake_ns;
+    if (atomic_load(&job->is_finishing))
+        next_ns = 0;
+    else if (!job->process_count && next_ns == INT64_MAX && !job->must_have_file)
+        next_ns = linger(job);
+    if (next_ns != INT64_MAX)
+        arm(job, next_ns);
+}
+
+static void start_pass(struct ft_job *job)
+{
+    if (job->is_running || job->is_closing)
+        return;
+    job->is_running = true;
+    job->work.data = job;
+    uv_timer_stop(&job->timer);
+    uv_queue_work(&job->daemon->loop, &job->work, run_pass, after_pass);
+}
+
+void ft_job_wake(struct ft_job *job, int64_t when_ns)
+{
+    if (job->is_closing)
+        return;
+    if (job->is_running) {
+        if (when_ns < atomic_load(&job->wake_ns))
+            atomic_store(&job->wake_ns, when_ns);
+        return;
+    }
+    int64_t now_ns = ft_clock_mono_ns();
+    int64_t armed_in_ns = uv_is_active((uv_handle_t *)&job->timer)
+                              ? (int64_t)uv_timer_get_due_in(&job->timer) * NS_PER_MS
+                              : INT64_MAX - now_ns;
+    if (when_ns < now_ns + armed_in_ns)
+        arm(job, when_ns);
+}
+
+void ft_job_finish(struct ft_job *job)
+{
+    atomic_store(&job->is_finishing, true);
+    ft_job_wake(job, 0);
+}
+
+static struct ft_job *create(struct ft_daemon *daemon, const char *key, uint32_t uid, const struct ft_identity *identity)
+{
+    struct ft_job *job = daemon->job_count < (uint32_t)daemon->config.max_jobs ? calloc(1, sizeof(*job)) : NULL;
+    if (!job)
+        return NULL;
+    job->daemon = daemon;
+    job->uid = uid;
+    job->identity = *identity;
+    job->identity.workflow = (struct ft_bytes){0}; // points into the process
+    snprintf(job->key, sizeof(job->key), "%s", key);
+    job->storage.fd = -1;
+    job->next_pass_ns = INT64_MAX;
+    job->must_have_file = daemon->config.private;
+    atomic_store(&job->wake_ns, INT64_MAX);
+    pthread_mutex_init(&job->lock, NULL);
+    uv_timer_init(&daemon->loop, &job->timer);
+    job->timer.data = job;
+    job->next = daemon->jobs;
+    daemon->jobs = job;
+    daemon->job_count++;
+    return job;
+}
+
+static struct ft_job *find(struct ft_daemon *daemon, const char *key, uint32_t uid)
+{
+    for (struct ft_job *job = daemon->jobs; job; job = job->next)
+        if ((job->uid == uid || daemon->config.private) && !atomic_load(&job->is_finishing) &&
+            (!key || strcmp(job->key, key) == 0))
+            return job;
+    return NULL;
+}
+
+struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *process)
+{
+    const char *key = daemon->config.private ? PRIVATE_KEY : process->identity.job;
+    struct ft_job *job = find(daemon, key, process->uid);
+    return job ? job : create(daemon, key, process->uid, &process->identity);
+}
+
+struct ft_job *ft_job_get_private(struct ft_daemon *daemon)
+{
+    const struct ft_identity_input input = {.login_session = UINT32_MAX, .session = (uint32_t)getsid(0)};
+    struct ft_identity identity;
+    struct ft_job *job = find(daemon, PRIVATE_KEY, geteuid());
+    ft_identity_find(&input, &identity);
+    return job ? job : create(daemon, PRIVATE_KEY, geteuid(), &identity);
+}
+
+void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid)
+{
+    struct ft_job *job = find(daemon, NULL, uid);
+    if (job)
+        atomic_fetch_add(&job->refused_count, 1);
+}
+
+void ft_job_add(struct ft_job *job, struct ft_process *process)
+{
+    process->job = job;
+    job->process_count++;
+    job->empty_since_ns = 0;
+    pthread_mutex_lock(&job->lock);
+    process->next = job->inbox;
+    job->inbox = process;
+    pthread_mutex_unlock(&job->lock);
+    ft_job_wake(job, 0);
+}

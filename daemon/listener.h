@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// The listening socket: made, taken from a dead daemon, or passed by the service manager; and its accept loop.
+//
+// `<socket>.lock` is held while a daemon serves, so that of several that start at once one wins; the socket is bound
+// under another name and renamed, so that its path never names a socket that nobody listens on for want of us.
+#ifndef FT_DAEMON_LISTENER_H
+#define FT_DAEMON_LISTENER_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct ft_daemon;
+struct ft_peer;
+
+enum { FT_LISTENER_PEERS_MAX = 1024 };
+
+struct ft_listener {
+    int fd;       // -1: none
+    int lock_fd;  // -1: none
+    int spare_fd; // given up for a moment to refuse a client where there are no descriptors
+    bool is_ours; // we made the socket: it goes when we end
+    uv_poll_t watch;
+    struct ft_peer *peers; // connected, nothing sent yet
+    unsigned peer_count;
+};
+
+// 0, or -errno after a message.
+int ft_listener_open(struct ft_daemon *daemon);
+int ft_listener_start(struct ft_daemon *daemon);
+
+// Takes every client that waits in the queue.
+void ft_listener_accept_all(struct ft_daemon *daemon);
+
+// Lets go of clients that have connected and sent nothing for longer than they may.
+void ft_listener_sweep(struct ft_daemon *daemon, int64_t now_ns);
+
+// Listens no more; the socket's path is removed if it was ours.
+void ft_listener_close(struct ft_daemon *daemon);
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// flowtapd: collects what traced programs record. See daemon/flowtapd.8.
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+
+// The work of jobs that wait for a disk must not keep the others from theirs.
+#define WORKERS "8"
+
+static int check(const struct ft_options *options, struct ft_config *config)
+{
+    struct ft_config_error error;
+    if (ft_options_load(options, config, &error) == 0)
+        return 0;
+    fprintf(stderr, "flowtapd: %s\n", error.text);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    static struct ft_daemon daemon;
+    struct ft_options options;
+    enum ft_options_result result = ft_options_parse(&options, argc, argv);
+    if (result != FT_OPTIONS_GO)
+        return result == FT_OPTIONS_EXIT_OK ? 0 : 2;
+    int status = check(&options, &daemon.config);
+    if (status || options.only_check) {
+        ft_config_fini(&daemon.config);
+        return status;
+    }
+    umask(0022);
+    setenv("UV_THREADPOOL_SIZE", WORKERS, 0);
+    daemon.options = &options;
+    status = ft_daemon_init(&daemon) < 0 ? 1 : ft_daemon_run(&daemon);
+    ft_daemon_fini(&daemon);
+    ft_config_fini(&daemon.config);
+    return status;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/pass.h"
+
+#include <errno.h>
+
+#include "daemon/account.h"
+#include "daemon/block.h"
+#include "daemon/daemon.h"
+#include "daemon/procfs.h"
+
+// Looks at idle processes that one job makes in a second, at most: with few processes they are looked at more often
+// than poll_idle says, so that the first burst after a rest finds its ring empty.
+#define IDLE_LOOKS_PER_SECOND 5000
+#define IDLE_MIN_NS INT64_C(10000000)
+#define GRANT_CHUNKS 256u
+#define RECORD_INTERVAL_NS INT64_C(1000000000)
+
+static int64_t idle_interval_ns(const struct ft_job *job)
+{
+    int64_t most = job->daemon->config.poll_idle_ns;
+    int64_t fair = (int64_t)job->worker_count * (INT64_C(1000000000) / IDLE_LOOKS_PER_SECOND);
+    fair = fair < IDLE_MIN_NS ? IDLE_MIN_NS : fair;
+    return fair < most ? fair : most;
+}
+
+static void take_inbox(struct ft_job *job, int64_t now_ns)
+{
+    pthread_mutex_lock(&job->lock);
+    struct ft_process *inbox = job->inbox;
+    job->inbox = NULL;
+    pthread_mutex_unlock(&job->lock);
+    // It was pushed at its head: turned round, the oldest comes first and the newest lands at the list's head.
+    struct ft_process *in_order = NULL;
+    for (struct ft_process *next; inbox; inbox = next) {
+        next = inbox->next;
+        inbox->next = in_order;
+        in_order = inbox;
+    }
+    for (struct ft_process *next; in_order; in_order = next) {
+        next = in_order->next;
+        in_order->previous = NULL;
+        in_order->next = job->processes;
+        if (job->processes)
+            job->processes->previous = in_order;
+        job->processes = in_order;
+        job->worker_count++;
+        job->has_had_process = true;
+        in_order->next_look_ns = now_ns;
+        in_order->look_interval_ns = job->daemon->config.poll_busy_ns;
+    }
+}
+
+// Chunks that the shim can have without asking the daemon.
+static uint32_t chunks_to_be_had(const struct ft_segment *segment)
+{
+    uint32_t own = segment->counts.sandbox ? segment->counts.chunks_ready : FT_CHUNKS_BY_SHIM;
+    uint32_t all = segment->chunks_granted > own ? segment->chunks_granted : own;
+    return all < segment->geometry.chunks_max ? all : segment->geometry.chunks_max;
+}
+
+// The shim found no chunk: it gets more, on the daemon's account and within the user's share.
+static void grant_chunks(struct ft_job *job, struct ft_process *process)
+{
+    struct ft_segment *segment = &process->segment;
+    uint32_t now = chunks_to_be_had(segment);
+    if (segment->counts.chunks_wanted == process->chunks_wanted)
+        return;
+    process->chunks_wanted = segment->counts.chunks_wanted;
+    process->is_pressed = true;
+    if (now >= segment->geometry.chunks_max || segment->counts.chunks_ready < now)
+        return;
+    uint64_t bytes = (uint64_t)GRANT_CHUNKS * FT_CHUNK_BYTES;
+    if (!ft_users_take_bytes(&job->daemon->users, process->uid, bytes))
+        return;
+    process->quota_bytes += bytes;
+    if (ft_segment_grant(segment, now + GRANT_CHUNKS) < 0) {
+        ft_users_give_bytes(&job->daemon->users, process->uid, bytes);
+        process->quota_bytes -= bytes;
+    }
+}
+
+static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
+{
+    const struct ft_config *config = &job->daemon->config;
+    bool changed = false;
+    int r = process->segment.fd >= 0 ? ft_segment_look(&process->segment, &changed) : 0;
+    if (r == -EBADMSG)
+        ft_block_cut_off(job, process);
+    if (changed) {
+        process->look_interval_ns = config->poll_busy_ns;
+        process->is_pressed |= process->segment.counts.chunks_used * 2 >= chunks_to_be_had(&process->segment);
+        grant_chunks(job, process);
+        if (!process->oldest_ns && ft_block_waiting(process))
+            process->oldest_ns = now_ns;
+        if (now_ns >= process->next_counters_ns) {
+            ft_process_read_counters(process, &process->counters, NULL);
+            process->next_counters_ns = now_ns + config->counters_interval_ns;
+        }
+    } else {
+        int64_t idle_ns = idle_interval_ns(job);
+        process->look_interval_ns *= 2;
+        process->look_interval_ns = process->look_interval_ns < idle_ns ? process->look_interval_ns : idle_ns;
+    }
+    process->next_look_ns = now_ns + process->look_interval_ns;
+}
+
+static bool is_over(struct ft_process *process)
+{
+    return atomic_load(&process->state) != FT_PROCESS_ALIVE;
+}
+
+static void look_at_all(struct ft_job *job, int64_t now_ns)
+{
+    bool has_news = false;
+    for (struct ft_process *process = job->processes; process; process = process->next) {
+        if (is_over(process) || process->next_look_ns > now_ns)
+            continue;
+        look(job, process, now_ns);
+        has_news |= process->oldest_ns != 0;
+    }
+    if (has_news)
+        ft_clock_tick(&job->daemon->clock, false);
+}
+
+static void put_records(struct ft_job *job, struct ft_drain *drain, bool only_new)
+{
+    for (struct ft_process *process = job->processes; drain->writer && process; process = process->next) {
+        bool is_new = process->trace_part != drain->part;
+        if (!is_new && (only_new || drain->now_ns < process->next_record_ns || !process->stored))
+            continue;
+        process->next_record_ns = drain->now_ns + RECORD_INTERVAL_NS;
+        ft_account_put(drain, process);
+    }
+}
+
+static void unlink_process(struct ft_job *job, struct ft_process *process)
+{
+    if (process->previous)
+        process->previous->next = process->next;
+    else
+        job->processes = process->next;
+    if (process->next)
+        process->next->previous = process->previous;
+    job->worker_count--;
+}
+
+static void give_back(struct ft_job *job, struct ft_process *process)
+{
+    unlink_process(job, process);
+    ft_users_give_bytes(&job->daemon->users, process->uid, process->quota_bytes);
+    pthread_mutex_lock(&job->lock);
+    process->next = job->done;
+    job->done = process;
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void finish_processes(struct ft_job *job, struct ft_drain *drain, bool is_finishing)
+{
+    int64_t patience_ns = job->daemon->config.block_after_end_ns;
+    for (struct ft_process *process = job->processes, *next; process; process = next) {
+        next = process->next;
+        int64_t ended_ns = atomic_load(&process->ended_ns);
+        if (!is_finishing && (!is_over(process) || drain->now_ns < ended_ns + patience_ns))
+            continue;
+        ft_account_finish(drain, process, is_over(process) ? ended_ns : 0, job->daemon->ending_gap);
+        give_back(job, process);
+    }
+}
+
+// Processes whose end the loop has not seen yet: it has been told to stop looking.
+static void see_ends(struct ft_job *job, int64_t now_ns)
+{
+    for (struct ft_process *process = job->processes; process; process = process->next) {
+        if (is_over(process) || process->pidfd < 0 || !ft_procfs_has_ended(process->pidfd))
+            continue;
+        ft_process_note_end(process, FT_PROCESS_ENDED, now_ns);
+    }
+}
+
+static void write_records(struct ft_job *job, struct ft_drain *drain)
+{
+    uint64_t rows_lost;
+    if (drain->writer && ft_trace_writer_flush(drain->writer) == 0)
+        ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
+}
+
+static void finish_job(struct ft_job *job, int64_t now_ns)
+{
+    struct ft_drain drain;
+    see_ends(job, now_ns);
+    uint64_t refused = atomic_exchange(&job->refused_count, 0);
+    if (job->processes || job->must_have_file || refused) {
+        ft_block_begin(job, &drain, now_ns, true);
+        ft_account_put_refused(&drain, refused, job->must_have_file && !job->has_had_process);
+        put_records(job, &drain, true);
+        ft_block_run(job, &drain);
+        finish_processes(job, &drain, true);
+    }
+    ft_storage_finish(&job->storage, job, now_ns);
+    job->is_all_written = true;
+}
+
+static int64_t next_look_ns(const struct ft_job *job)
+{
+    int64_t next_ns = INT64_MAX;
+    for (struct ft_process *process = job->processes; process; process = process->next)
+        if (!is_over(process) && process->next_look_ns < next_ns)
+            next_ns = process->next_look_ns;
+    return next_ns;
+}
+
+void ft_pass_run(struct ft_job *job)
+{
+    struct ft_drain drain;
+    int64_t now_ns = ft_clock_mono_ns();
+    // Read before the inbox: what was added before the job was told to finish is in it.
+    bool is_finishing = atomic_load(&job->is_finishing);
+    take_inbox(job, now_ns);
+    if (is_finishing) {
+        finish_job(job, now_ns);
+        return;
+    }
+    bool has_new = job->processes && job->processes->trace_part == 0;
+    look_at_all(job, now_ns);
+    bool is_due = ft_block_due_ns(job, now_ns) <= now_ns;
+    if (has_new || is_due) {
+        ft_block_begin(job, &drain, now_ns, false);
+        put_records(job, &drain, true);
+        if (is_due) {
+            ft_block_run(job, &drain);
+            put_records(job, &drain, false);
+            finish_processes(job, &drain, false);
+            write_records(job, &drain);
+        }
+    }
+    int64_t due_ns = ft_block_due_ns(job, now_ns), look_ns = next_look_ns(job);
+    job->next_pass_ns = due_ns < look_ns ? due_ns : look_ns;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+//
+// The loop's table of processes by pid, and the watch over their ends.
+#include <stdlib.h>
+
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+
+static struct ft_process **bucket_of(struct ft_daemon *daemon, uint32_t pid)
+{
+    return &daemon->by_pid[pid % FT_DAEMON_PIDS];
+}
+
+struct ft_process *ft_daemon_find_process(const struct ft_daemon *daemon, uint32_t pid)
+{
+    struct ft_process *process = daemon->by_pid[pid % FT_DAEMON_PIDS];
+    while (process && process->pid != pid)
+        process = process->next_of_pid;
+    return process;
+}
+
+static void on_end(uv_poll_t *watch, int status, int events)
+{
+    struct ft_process *process = watch->data;
+    (void)status;
+    (void)events;
+    ft_daemon_note_end(process->job->daemon, process, FT_PROCESS_ENDED, ft_clock_mono_ns());
+}
+
+void ft_daemon_add_process(struct ft_daemon *daemon, struct ft_process *process)
+{
+    struct ft_process **bucket = bucket_of(daemon, process->pid);
+    process->next_of_pid = *bucket;
+    *bucket = process;
+    daemon->process_count++;
+    if (process->pidfd < 0 || atomic_load(&process->state) != FT_PROCESS_ALIVE)
+        return;
+    if (uv_poll_init(&daemon->loop, &process->watch, process->pidfd) < 0) {
+        ft_log_limited(FT_LOG_WARNING, "process %u: its end cannot be watched", process->pid);
+        return;
+    }
+    process->has_watch = true;
+    process->watch.data = process;
+    uv_poll_start(&process->watch, UV_READABLE, on_end);
+}
+
+static void on_watch_closed(uv_handle_t *handle)
+{
+    ft_process_destroy(handle->data);
+}
+
+void ft_daemon_remove_process(struct ft_daemon *daemon, struct ft_process *process)
+{
+    struct ft_process **link = bucket_of(daemon, process->pid);
+    while (*link && *link != process)
+        link = &(*link)->next_of_pid;
+    if (*link)
+        *link = process->next_of_pid;
+    daemon->process_count--;
+    ft_users_give_process(&daemon->users, process->uid);
+    if (process->has_watch)
+        uv_close((uv_handle_t *)&process->watch, on_watch_closed);
+    else
+        ft_process_destroy(process);
+}
+
+void ft_daemon_note_end(struct ft_daemon *daemon, struct ft_process *process, int state, int64_t when_ns)
+{
+    if (process->has_watch)
+        uv_poll_stop(&process->watch);
+    ft_process_note_end(process, state, when_ns);
+    ft_job_wake(process->job, ft_clock_mono_ns() + daemon->config.block_after_end_ns);
+    ft_private_note_end(daemon);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/clock.h"
+#include "daemon/procfs.h"
+
+// A process younger than this when it attached has done next to nothing before.
+#define YOUNG_NS INT64_C(100000000)
+
+struct item {
+    enum ft_hello_item type;
+    size_t offset; // of the view in struct ft_process
+};
+
+static const struct item items[] = {
+    {FT_HELLO_EXE, offsetof(struct ft_process, exe)},          {FT_HELLO_ARGV, offsetof(struct ft_process, argv)},
+    {FT_HELLO_ENV, offsetof(struct ft_process, environment)},  {FT_HELLO_CGROUP, offsetof(struct ft_process, cgroup)},
+    {FT_HELLO_CWD, offsetof(struct ft_process, cwd)},
+};
+
+static void take_item(struct ft_process *process, const struct ft_hello_item_head *head, const uint8_t *bytes)
+{
+    for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+        if (head->type != items[i].type)
+            continue;
+        struct ft_bytes *view = (void *)((char *)process + items[i].offset);
+        *view = (struct ft_bytes){.data = (const char *)bytes, .len = head->bytes};
+        if (head->type == FT_HELLO_ARGV)
+            process->is_argv_cut = head->flags & FT_HELLO_ITEM_CUT;
+    }
+}
+
+static int read_items(struct ft_process *process, size_t bytes)
+{
+    const uint8_t *at = process->hello_bytes + sizeof(struct ft_hello);
+    size_t left = bytes - sizeof(struct ft_hello);
+    while (left >= sizeof(struct ft_hello_item_head)) {
+        struct ft_hello_item_head head;
+        memcpy(&head, at, sizeof(head));
+        at += sizeof(head);
+        left -= sizeof(head);
+        if (head.bytes > left)
+            return -EBADMSG;
+        take_item(process, &head, at);
+        size_t padded = ((size_t)head.bytes + 3) & ~(size_t)3;
+        padded = padded < left ? padded : left;
+        at += padded;
+        left -= padded;
+    }
+    return 0;
+}
+
+// The start that the process claims, where it can be true.
+static int64_t plausible_start_ns(const struct ft_hello *hello)
+{
+    int64_t now_ns = ft_clock_mono_ns();
+    return hello->attach_mono_ns > 0 && hello->attach_mono_ns < now_ns ? hello->attach_mono_ns : now_ns;
+}
+
+int ft_process_read_hello(struct ft_process *process)
+{
+    size_t bytes;
+    int r = ft_segment_read_hello(&process->segment, &process->hello_bytes, &bytes);
+    if (r < 0)
+        return r;
+    struct ft_hello hello;
+    memcpy(&hello, process->hello_bytes, sizeof(hello));
+    if (hello.clock != FT_CLOCK_TICKS && hello.clock != FT_CLOCK_MONOTONIC_NS)
+        return -EBADMSG;
+    r = read_items(process, bytes);
+    if (r < 0)
+        return r;
+    process->clock = hello.clock;
+    process->image = hello.image;
+    process->ns_pid = hello.pid;
+    process->parent_pid = hello.pid == process->pid ? hello.ppid : 0;
+    process->start_time = hello.start_time;
+    process->pid_namespace = hello.pid_namespace;
+    process->start_ns = plausible_start_ns(&hello);
+    if (hello.image != FT_IMAGE_EXEC && (hello.parent_segment_id[0] || hello.parent_segment_id[1]))
+        process->parent_segment = ft_segment_mix_id(hello.parent_segment_id);
+    ft_names_set_cwd(&process->names, process->cwd.data, process->cwd.len);
+    struct ft_bytes tags;
+    if (ft_identity_variable(process->environment, "FLOWTAP_TAGS", &tags))
+        process->tags_count = ft_identity_tags(tags, process->tags, FT_PROCESS_TAGS_MAX, &process->tags_ignored);
+    return 0;
+}
+
+bool ft_process_read_counters(const struct ft_process *process, struct ft_process_counters *out, int32_t *exit_code)
+{
+    struct ft_procfs_io io;
+    struct ft_procfs_stat stat;
+    // stat is read second, and tells whether it was this process's io.
+    if (ft_procfs_io(process->pid, &io) < 0 || ft_procfs_stat(process->pid, &stat) < 0 ||
+        (process->start_time && stat.start_time != process->start_time))
+        return false;
+    *out = (struct ft_process_counters){
+        .is_known = true,
+        .rchar = io.rchar,
+        .wchar = io.wchar,
+        .syscr = io.syscr,
+        .syscw = io.syscw,
+        .read_bytes = io.read_bytes,
+        .write_bytes = io.write_bytes,
+        .major_faults = stat.major_faults,
+    };
+    if (exit_code && stat.state == 'Z')
+        *exit_code = stat.exit_code;
+    return true;
+}
+
+void ft_process_note_end(struct ft_process *process, int state, int64_t now_ns)
+{
+    if (atomic_load(&process->state) >= state)
+        return;
+    // The parent may reap it at any moment: what the kernel still tells is asked for first.
+    if (state == FT_PROCESS_ENDED) {
+        int32_t status = -1;
+        ft_process_read_counters(process, &process->end_counters, &status);
+        process->end_status = geteuid() == 0 || geteuid() == process->uid ? status : -1;
+    }
+    atomic_store(&process->ended_ns, now_ns);
+    atomic_store(&process->state, state);
+}
+
+static bool is_alive(const struct ft_process *process)
+{
+    return process->pidfd >= 0 && !ft_procfs_has_ended(process->pidfd);
+}
+
+// Counters run on over exec: what the image before did is to be taken off. A process that was just made has done nothing.
+static void begin_counters(struct ft_process *process, uint64_t start_time)
+{
+    int64_t clock_tick_ns = INT64_C(1000000000) / sysconf(_SC_CLK_TCK);
+    struct timespec boot, mono;
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    int64_t asleep_ns = (boot.tv_sec - mono.tv_sec) * INT64_C(1000000000) + boot.tv_nsec - mono.tv_nsec;
+    int64_t born_ns = (int64_t)start_time * clock_tick_ns - asleep_ns;
+    bool is_young = process->image != FT_IMAGE_EXEC || process->start_ns - born_ns < YOUNG_NS;
+    if (!process->is_exec && is_young)
+        process->first_counters.is_known = true;
+    else
+        process->first_counters = process->counters;
+}
+
+// What /proc says of a living process; nothing where it ended meanwhile.
+static void read_proc(struct ft_process *process, char *cgroup, size_t room, struct ft_identity_input *input)
+{
+    struct ft_procfs_stat stat;
+    if (ft_procfs_stat(process->pid, &stat) < 0)
+        return;
+    int n = ft_procfs_read(process->pid, "cgroup", cgroup, room);
+    ft_process_read_counters(process, &process->counters, NULL);
+    if (!is_alive(process) || (process->start_time && stat.start_time != process->start_time)) {
+        process->counters.is_known = false;
+        return;
+    }
+    process->start_time = stat.start_time;
+    process->parent_pid = stat.parent_pid;
+    input->session = stat.session;
+    input->kernel_cgroup = (struct ft_bytes){.data = cgroup, .len = n > 0 ? (size_t)n : 0};
+    begin_counters(process, stat.start_time);
+}
+
+static uint32_t login_session_of(uint32_t pid)
+{
+    char text[16];
+    int n = ft_procfs_read(pid, "sessionid", text, sizeof(text) - 1);
+    if (n <= 0)
+        return UINT32_MAX;
+    text[n] = '\0';
+    return (uint32_t)strtoul(text, NULL, 10);
+}
+
+void ft_process_identify(struct ft_process *process, bool is_private)
+{
+    char cgroup[4096];
+    struct ft_bytes claimed = process->cgroup;
+    claimed.len = claimed.len < sizeof(cgroup) ? claimed.len : sizeof(cgroup);
+    struct ft_identity_input input = {
+        .claimed_cgroup = claimed, .environment = process->environment, .login_session = UINT32_MAX};
+    if (is_alive(process))
+        read_proc(process, cgroup, sizeof(cgroup), &input);
+    if (is_private)
+        input.session = (uint32_t)getsid(0);
+    ft_identity_find(&input, &process->identity);
+    if (process->identity.source != FT_JOB_SOURCE_SESSION)
+        return;
+    input.login_session = login_session_of(is_private ? (uint32_t)getpid() : process->pid);
+    ft_identity_find(&input, &process->identity);
+}
+
+void ft_process_destroy(struct ft_process *process)
+{
+    if (!process)
+        return;
+    ft_segment_close(&process->segment);
+    ft_names_fini(&process->names);
+    for (uint32_t i = 0; i < process->lines_count; i++)
+        free(process->lines[i].tags);
+    free(process->lines);
+    free(process->lost);
+    free(process->hello_bytes);
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    free(process);
+}

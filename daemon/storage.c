@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/storage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/access.h"
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+
+#define RETRY_NS INT64_C(1000000000)
+#define PARTS_MAX 1000000
+// What a time's error may come to over a file's life, as a header is written at its beginning.
+#define ERROR_BOUND_MIN_NS 1000
+
+// One component of a path from what a job calls itself.
+static void clean_component(char *out, size_t room, const char *text)
+{
+    size_t at = 0;
+    for (; text[at] && at < room - 1; at++) {
+        char c = text[at];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                        c == '_' || (c == '.' && at);
+        out[at] = is_plain ? c : '_';
+    }
+    if (!at)
+        out[at++] = '_';
+    out[at] = '\0';
+}
+
+// The job's folder, made with its parents: <spool_dir>/<uid>/<job>. A private daemon writes into spool_dir itself.
+static int make_folder(const struct ft_job *job, char *out, size_t room)
+{
+    const struct ft_config *config = &job->daemon->config;
+    char name[FT_IDENTITY_JOB_MAX + 1];
+    if (mkdir(config->spool_dir, config->private ? 0777 : 0755) < 0 && errno != EEXIST)
+        return -errno;
+    snprintf(out, room, "%s", config->spool_dir);
+    if (config->private)
+        return 0;
+    clean_component(name, sizeof(name), job->key);
+    for (int level = 0; level < 2; level++) {
+        size_t used = strlen(out);
+        int n = level ? snprintf(out + used, room - used, "/%s", name) : snprintf(out + used, room - used, "/%u", job->uid);
+        if (n < 0 || (size_t)n >= room - used)
+            return -ENAMETOOLONG;
+        if (mkdir(out, 0750) < 0 && errno != EEXIST)
+            return -errno;
+        ft_access_let_user_read(out, job->uid, true);
+    }
+    return 0;
+}
+
+static int create_file(struct ft_storage *storage, const struct ft_job *job)
+{
+    char folder[3600];
+    int r = make_folder(job, folder, sizeof(folder));
+    if (r < 0)
+        return r;
+    for (; storage->number < PARTS_MAX; storage->number++) {
+        int n = snprintf(storage->path, sizeof(storage->path), "%s/%.200s-%.8s-%u.flow", folder, job->daemon->host,
+                         job->daemon->boot_id, storage->number);
+        if (n < 0 || (size_t)n >= sizeof(storage->path))
+            return -ENAMETOOLONG;
+        int fd = open(storage->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0640);
+        if (fd < 0 && errno != EEXIST)
+            return -errno;
+        if (fd < 0)
+            continue;
+        if (!job->daemon->config.private)
+            ft_access_let_user_read(storage->path, job->uid, false);
+        storage->fd = fd;
+        return 0;
+    }
+    return -EEXIST;
+}
+
+static int create_writer(struct ft_storage *storage, const struct ft_job *job)
+{
+    struct ft_daemon *daemon = job->daemon;
+    struct passwd entry, *user = NULL;
+    char strings[4096];
+    getpwuid_r(job->uid, &entry, strings, sizeof(strings), &user);
+    char number[16];
+    snprintf(number, sizeof(number), "%u", job->uid);
+    int64_t error_ns = 2 * ft_clock_error_ns(&daemon->clock);
+    struct ft_trace_header header = {
+        .writer = FT_BYTES("flowtapd " FT_VERSION),
+        .host = FT_BYTES(daemon->host),
+        .boot_id = FT_BYTES(daemon->boot_id),
+        .user = FT_BYTES(user ? user->pw_name : number),
+        .uid = job->uid,
+        .job = {.id = FT_BYTES(job->identity.job), .source = job->identity.source, .rank = -1, .local_rank = -1},
+        .realtime_offset_ns = daemon->realtime_offset_ns,
+        .clock_error_ns = (uint64_t)(error_ns > ERROR_BOUND_MIN_NS ? error_ns : ERROR_BOUND_MIN_NS),
+        .created_ns = ft_clock_mono_ns() + ft_clock_realtime_offset_ns(),
+        .part = storage->number,
+    };
+    return ft_trace_writer_create(&header, NULL, &storage->writer);
+}
+
+static void close_file(struct ft_storage *storage)
+{
+    if (storage->writer)
+        ft_trace_writer_destroy(storage->writer);
+    if (storage->fd >= 0)
+        close(storage->fd);
+    storage->writer = NULL;
+    storage->fd = -1;
+    storage->number++;
+}
+
+int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
+{
+    if (storage->writer && !ft_storage_wants_next(storage, job, now_ns))
+        return 0;
+    if (storage->writer)
+        ft_storage_finish(storage, job, now_ns);
+    if (storage->retry_ns && now_ns < storage->retry_ns)
+        return -ENOSPC;
+    storage->fd = -1;
+    int r = create_file(storage, job);
+    if (r == 0 && (r = create_writer(storage, job)) < 0)
+        close_file(storage);
+    if (r < 0) {
+        storage->retry_ns = now_ns + RETRY_NS;
+        ft_log_limited(FT_LOG_ERR, "%s: no trace file can be made: %s", job->daemon->config.spool_dir, strerror(-r));
+        return r;
+    }
+    storage->retry_ns = 0;
+    storage->part++;
+    storage->created_ns = now_ns;
+    return 0;
+}
+
+bool ft_storage_wants_next(const struct ft_storage *storage, const struct ft_job *job, int64_t now_ns)
+{
+    const struct ft_config *config = &job->daemon->config;
+    return ft_trace_writer_bytes(storage->writer) >= (uint64_t)config->rotate_size_bytes ||
+           now_ns - storage->created_ns >= config->rotate_age_ns ||
+           ft_trace_writer_memory(storage->writer) >= (size_t)config->rotate_memory_bytes;
+}
+
+bool ft_storage_is_full(const struct ft_storage *storage, int64_t now_ns)
+{
+    return storage->retry_ns && now_ns < storage->retry_ns;
+}
+
+static int write_all(struct ft_storage *storage, struct ft_status *status)
+{
+    size_t bytes;
+    const uint8_t *data;
+    while ((data = ft_trace_writer_data(storage->writer, &bytes)), bytes) {
+        ssize_t n = write(storage->fd, data, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -EIO;
+        ft_trace_writer_consume(storage->writer, (size_t)n);
+        ft_status_add(status, bytes, (uint64_t)n);
+    }
+    return 0;
+}
+
+// Cuts off what was written of a frame, so that the file ends with a whole one.
+static void cut_back(struct ft_storage *storage)
+{
+    if (ftruncate(storage->fd, (off_t)ft_trace_writer_whole(storage->writer)) < 0)
+        ft_log_limited(FT_LOG_ERR, "%s: cannot be cut back: %s", storage->path, strerror(errno));
+    ft_trace_writer_rewind(storage->writer);
+}
+
+// The reserve goes once; true where there was one.
+static bool give_up_reserve(struct ft_daemon *daemon)
+{
+    int fd = atomic_exchange(&daemon->reserve_fd, -1);
+    if (fd >= 0)
+        close(fd); // it has no name: its space is free now
+    return fd >= 0;
+}
+
+int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now_ns, uint64_t *rows_lost)
+{
+    *rows_lost = 0;
+    int r = write_all(storage, &job->daemon->status);
+    if (r == 0) {
+        storage->retry_ns = 0;
+        return 0;
+    }
+    ft_status_add(&job->daemon->status, disk_full, 1);
+    ft_log_limited(FT_LOG_ERR, "%s: %s; events are counted, not stored, and writing is tried again every second",
+                   storage->path, strerror(-r));
+    cut_back(storage);
+    *rows_lost = ft_trace_writer_drop_blocks(storage->writer);
+    storage->retry_ns = now_ns + RETRY_NS;
+    // Names and process records, which hold the totals, are small: the reserve is for them.
+    give_up_reserve(job->daemon);
+    if (write_all(storage, &job->daemon->status) < 0)
+        cut_back(storage);
+    return r;
+}
+
+void ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
+{
+    uint64_t rows_lost;
+    if (!storage->writer)
+        return;
+    int r = ft_trace_writer_finish(storage->writer);
+    if (r == 0)
+        r = ft_storage_write(storage, job, now_ns, &rows_lost);
+    if (r < 0)
+        ft_log(FT_LOG_ERR, "%s: ends without its index: %s", storage->path, strerror(-r));
+    close_file(storage);
+}

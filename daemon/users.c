@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/users.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ft_users_init(struct ft_users *users, uint32_t processes_max, uint64_t bytes_max)
+{
+    memset(users, 0, sizeof(*users));
+    pthread_mutex_init(&users->lock, NULL);
+    users->processes_max = processes_max;
+    users->bytes_max = bytes_max;
+}
+
+void ft_users_fini(struct ft_users *users)
+{
+    free(users->users);
+    pthread_mutex_destroy(&users->lock);
+}
+
+// Users of a node are few. NULL where there is no memory.
+static struct ft_user *user_of(struct ft_users *users, uint32_t uid)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (users->users[i].uid == uid)
+            return &users->users[i];
+    struct ft_user *larger = realloc(users->users, (users->count + 1) * sizeof(*larger));
+    if (!larger)
+        return NULL;
+    users->users = larger;
+    larger[users->count] = (struct ft_user){.uid = uid};
+    return &larger[users->count++];
+}
+
+bool ft_users_take_process(struct ft_users *users, uint32_t uid)
+{
+    pthread_mutex_lock(&users->lock);
+    struct ft_user *user = user_of(users, uid);
+    bool is_taken = user && user->processes < users->processes_max;
+    if (is_taken)
+        user->processes++;
+    pthread_mutex_unlock(&users->lock);
+    return is_taken;
+}
+
+void ft_users_give_process(struct ft_users *users, uint32_t uid)
+{
+    pthread_mutex_lock(&users->lock);
+    struct ft_user *user = user_of(users, uid);
+    if (user && user->processes)
+        user->processes--;
+    pthread_mutex_unlock(&users->lock);
+}
+
+bool ft_users_take_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes)
+{
+    pthread_mutex_lock(&users->lock);
+    struct ft_user *user = user_of(users, uid);
+    bool is_taken = user && bytes <= users->bytes_max && user->bytes <= users->bytes_max - bytes;
+    if (is_taken)
+        user->bytes += bytes;
+    pthread_mutex_unlock(&users->lock);
+    return is_taken;
+}
+
+void ft_users_give_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes)
+{
+    pthread_mutex_lock(&users->lock);
+    struct ft_user *user = user_of(users, uid);
+    if (user)
+        user->bytes -= bytes < user->bytes ? bytes : user->bytes;
+    pthread_mutex_unlock(&users->lock);
+}

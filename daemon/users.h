@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// What each user has of the daemon: processes attached, bytes taken on the daemon's account. Any thread; one lock.
+#ifndef FT_DAEMON_USERS_H
+#define FT_DAEMON_USERS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ft_user {
+    uint32_t uid;
+    uint32_t processes;
+    uint64_t bytes;
+};
+
+struct ft_users {
+    pthread_mutex_t lock;
+    struct ft_user *users;
+    size_t count;
+    uint32_t processes_max; // of one user
+    uint64_t bytes_max;
+};
+
+void ft_users_init(struct ft_users *users, uint32_t processes_max, uint64_t bytes_max);
+void ft_users_fini(struct ft_users *users);
+
+// False where the user has its share already; else to be given back.
+bool ft_users_take_process(struct ft_users *users, uint32_t uid);
+void ft_users_give_process(struct ft_users *users, uint32_t uid);
+bool ft_users_take_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
+void ft_users_give_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
+
+#endif
