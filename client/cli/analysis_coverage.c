@@ -9,87 +9,96 @@
 /* Parents of an untrusted file may form a circle: no walk goes further. */
 enum { STEPS_MAX = 1000 };
 
-struct task {
-    uint32_t last;   /* the task's last image, under whose index its figures stand */
-    uint32_t parent; /* the parent task's last image */
-    uint64_t traced_bytes, children_kernel_bytes, children_traced_bytes;
+struct node {
+    uint32_t next;                                 /* the image that this one executed; FT_COVERAGE_NONE: none */
+    uint32_t first, last;                          /* images of this pid */
+    uint64_t held_kernel_bytes, held_traced_bytes; /* of children that it took over */
 };
 
-static struct task *make_tasks(const struct ft_coverage_image *images, size_t count)
+static struct node *make_nodes(const struct ft_coverage_image *images, size_t count)
 {
-    struct task *tasks = ft_cli_alloc(count * sizeof(*tasks));
-    uint32_t *next = ft_cli_alloc(count * sizeof(*next));
-    memset(next, 0xff, count * sizeof(*next));
+    struct node *nodes = ft_cli_alloc(count * sizeof(*nodes));
+    for (uint32_t i = 0; i < count; i++) {
+        nodes[i].next = FT_COVERAGE_NONE;
+    }
     for (uint32_t i = 0; i < count; i++) {
         if (images[i].is_exec && images[i].parent < count && images[i].parent != i) {
-            next[images[i].parent] = i;
+            nodes[images[i].parent].next = i;
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t last = i, first = i;
-        for (int step = 0; step < STEPS_MAX && next[last] != FT_COVERAGE_NONE; step++) {
-            last = next[last];
+        uint32_t first = i, last = i;
+        for (int step = 0; step < STEPS_MAX && nodes[last].next != FT_COVERAGE_NONE; step++) {
+            last = nodes[last].next;
         }
         for (int step = 0; step < STEPS_MAX && images[first].is_exec && images[first].parent < count; step++) {
             first = images[first].parent;
         }
-        tasks[i].last = last;
-        tasks[i].parent = images[first].is_exec ? FT_COVERAGE_NONE : images[first].parent;
-        tasks[last].traced_bytes += images[i].traced_bytes;
+        nodes[i].first = first;
+        nodes[i].last = last;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        tasks[i].parent = tasks[i].parent < count ? tasks[tasks[i].parent].last : FT_COVERAGE_NONE;
-    }
-    free(next);
-    return tasks;
+    return nodes;
 }
 
-/* The nearest ancestor with counters that has taken this task's over; FT_COVERAGE_NONE: none. */
-static uint32_t holder_of(const struct ft_coverage_image *images, const struct task *tasks, uint32_t task)
+/* The image that waited for this image's process, or could have; FT_COVERAGE_NONE: it was not traced, or ended before.
+ */
+static uint32_t waiter_of(const struct ft_coverage_image *images, const struct node *nodes, size_t count,
+                          uint32_t image)
 {
-    for (int step = 0; step < STEPS_MAX; step++) {
-        uint32_t parent = tasks[task].parent;
-        if (parent == FT_COVERAGE_NONE || parent == task || images[task].end_ns == 0 ||
-            (images[parent].end_ns != 0 && images[parent].end_ns < images[task].end_ns)) {
-            return FT_COVERAGE_NONE;
+    int64_t end_ns = images[nodes[image].last].end_ns;
+    uint32_t at = images[nodes[image].first].is_exec ? FT_COVERAGE_NONE : images[nodes[image].first].parent;
+    for (int step = 0; step < STEPS_MAX && at < count && end_ns != 0; step++) {
+        if (images[at].end_ns == 0 || images[at].end_ns >= end_ns) {
+            return at;
         }
-        if (images[parent].is_known) {
-            return parent;
-        }
-        task = parent;
+        at = nodes[at].next;
     }
     return FT_COVERAGE_NONE;
 }
 
-static void add_task(const struct ft_coverage_image *image, const struct task *task, struct ft_coverage *out)
+/* The nearest one of these whose counters are known. */
+static uint32_t holder_of(const struct ft_coverage_image *images, const struct node *nodes, size_t count,
+                          uint32_t image)
 {
-    out->tasks++;
+    for (int step = 0; step < STEPS_MAX && image != FT_COVERAGE_NONE; step++) {
+        image = waiter_of(images, nodes, count, image);
+        if (image != FT_COVERAGE_NONE && images[image].is_known) {
+            return image;
+        }
+    }
+    return FT_COVERAGE_NONE;
+}
+
+static void add_image(const struct ft_coverage_image *image, const struct node *node, struct ft_coverage *out)
+{
     if (!image->is_known) {
         return;
     }
     /* Less than its children's sum: they were not waited for (SIGCHLD ignored), and nothing was taken over. */
-    bool took_over = task->children_kernel_bytes <= image->kernel_bytes;
-    out->known_tasks++;
-    out->kernel_bytes += image->kernel_bytes - (took_over ? task->children_kernel_bytes : 0);
-    out->traced_bytes += task->traced_bytes + (took_over ? task->children_traced_bytes : 0);
+    bool took_over = node->held_kernel_bytes <= image->kernel_bytes;
+    out->kernel_bytes += image->kernel_bytes - (took_over ? node->held_kernel_bytes : 0);
+    out->traced_bytes += image->traced_bytes + (took_over ? node->held_traced_bytes : 0);
 }
 
 void ft_coverage_find(const struct ft_coverage_image *images, size_t count, struct ft_coverage *out)
 {
-    struct task *tasks = make_tasks(images, count);
+    struct node *nodes = make_nodes(images, count);
     memset(out, 0, sizeof(*out));
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t holder = tasks[i].last == i ? holder_of(images, tasks, i) : FT_COVERAGE_NONE;
-        if (holder != FT_COVERAGE_NONE && images[i].is_known) {
-            tasks[holder].children_kernel_bytes += images[i].kernel_bytes;
-        } else if (holder != FT_COVERAGE_NONE) {
-            tasks[holder].children_traced_bytes += tasks[i].traced_bytes;
+        uint32_t holder = holder_of(images, nodes, count, i);
+        if (holder == FT_COVERAGE_NONE || holder == i) {
+            continue;
+        }
+        if (images[i].is_known) {
+            nodes[holder].held_kernel_bytes += images[i].kernel_bytes;
+        } else {
+            nodes[holder].held_traced_bytes += images[i].traced_bytes;
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (tasks[i].last == i) {
-            add_task(&images[i], &tasks[i], out);
-        }
+        add_image(&images[i], &nodes[i], out);
+        out->tasks += nodes[i].last == i;
+        out->known_tasks += nodes[i].last == i && images[i].is_known;
     }
-    free(tasks);
+    free(nodes);
 }

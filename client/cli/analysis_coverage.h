@@ -2,10 +2,10 @@
 /*
  * Traced bytes beside the kernel's own count, like with like.
  *
- * The kernel's rchar + wchar belong to a task (pid): an exec keeps them, and a parent that waits for a child takes the
- * child's over (kernel/exit.c, wait_task_zombie). So images of one pid are put together, and from a parent's counters
- * those of its ended children are taken away before all are added up. The bytes of a child whose counters nobody read
- * are held by the nearest ancestor that has some; where there is none, they are left out on both sides.
+ * The kernel's rchar + wchar of a process hold those of children that it waited for (kernel/exit.c, wait_task_zombie);
+ * of an image they are what was counted while that image ran. So from an image's counters those of children that ended
+ * while it ran are taken away before all are added up. The bytes of an image whose counters nobody read are held by the
+ * nearest ancestor that has some; where there is none, they are left out on both sides.
  */
 #ifndef FT_CLI_ANALYSIS_COVERAGE_H
 #define FT_CLI_ANALYSIS_COVERAGE_H
