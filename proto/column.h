@@ -68,6 +68,18 @@ static inline uint32_t ft_column_encoding(const struct ft_column_head *head)
     return (uint32_t)(head->planes | (head->is_zlib ? 1U << 4 : 0) | (head->is_zigzag ? 1U << 5 : 0));
 }
 
+// The way back; -EBADMSG where bits are set that mean nothing here.
+static inline int ft_column_head_from(uint32_t kind, uint32_t encoding, struct ft_column_head *head)
+{
+    *head = (struct ft_column_head){
+        .kind = (uint8_t)kind,
+        .planes = encoding & 0xf,
+        .is_zlib = encoding >> 4 & 1,
+        .is_zigzag = encoding >> 5 & 1,
+    };
+    return encoding >> 6 || head->planes > 8 ? -EBADMSG : 0;
+}
+
 // Encoders and decoders hold zlib's memory and scratch; zeroed is ready to use.
 struct ft_column_encoder;
 struct ft_column_decoder;

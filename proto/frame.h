@@ -39,8 +39,10 @@
 enum ft_frame_kind { FT_FRAME_KINDS(FT_FRAME_KIND_ENUM) FT_FRAME_KIND_END };
 #undef FT_FRAME_KIND_ENUM
 
-// The head is a zlib stream of the message.
+// The head is a zlib stream of the message (TABLES only).
 #define FT_FRAME_F_ZLIB (1U << 0)
+// A frame with other flags is skipped like one of an unknown kind.
+#define FT_FRAME_F_KNOWN FT_FRAME_F_ZLIB
 
 // No frame is larger than this; whoever says so is damaged.
 #define FT_FRAME_HEAD_MAX (16U << 20)

@@ -118,7 +118,7 @@ int64_t ft_intern_add(struct ft_intern *intern, const void *data, uint32_t len)
 
     if (*bucket)
         return *bucket;
-    if (intern->count >= UINT32_MAX)
+    if (intern->count >= FT_INTERN_IDS_MAX)
         return -EOVERFLOW;
     if (2 * (intern->count + 1) > intern->bucket_count) {
         rc = double_buckets(intern);

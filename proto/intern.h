@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#define FT_INTERN_IDS_MAX (UINT32_C(1) << 26)
+
 struct ft_intern_entry {
     size_t offset; // in `bytes`
     uint32_t len;
@@ -27,7 +29,7 @@ struct ft_intern {
 int ft_intern_init(struct ft_intern *intern); // 0 or -ENOMEM
 void ft_intern_fini(struct ft_intern *intern);
 
-// The id, or -ENOMEM, or -EOVERFLOW after UINT32_MAX ids.
+// The id, or -ENOMEM, or -EOVERFLOW after FT_INTERN_IDS_MAX ids.
 int64_t ft_intern_add(struct ft_intern *intern, const void *data, uint32_t len);
 // The id, 0 where the bytes are not there.
 uint32_t ft_intern_find(const struct ft_intern *intern, const void *data, uint32_t len);

@@ -9,10 +9,6 @@
 #include "proto/column.h"
 #include "proto/trace_record.h"
 
-// Starts are within (-LIMIT, LIMIT) and durations within [0, LIMIT): sums of a
-// start and a duration never overflow.
-#define FT_TIME_LIMIT_NS (INT64_C(1) << 62)
-
 #define FT_BLOCK_RANGES_MAX 262144U
 
 // Fewer rows than this, or than this many for each key: no aggregates in the

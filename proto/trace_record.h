@@ -22,8 +22,18 @@
 #define FT_TRACE_MAJOR 1
 #define FT_TRACE_MINOR 0
 
+// Largest id of any record. A reader also refuses ids that are out of proportion
+// to the file's size.
+#define FT_TRACE_ID_MAX (UINT32_C(1) << 26)
+
 // Most rows in one block.
 #define FT_TRACE_BLOCK_ROWS_MAX 65536
+
+// Times of the monotonic clock are within (-LIMIT, LIMIT), durations within
+// [0, LIMIT), offsets to the realtime clock within (-4 LIMIT, 4 LIMIT): a start
+// plus a duration plus an offset never overflows. The writer refuses others, the
+// reader gives 0 in records and calls a block with others damaged.
+#define FT_TIME_LIMIT_NS (INT64_C(1) << 60)
 
 struct ft_bytes {
     const char *data; // not NUL-terminated from the writer's side; may be NULL when len is 0

@@ -65,7 +65,7 @@ bool ft_trace_set_span(const struct ft_trace_set *set, int64_t *start_ns, int64_
 struct ft_trace_set_process {
     uint32_t host;
     uint32_t reader; // whose ids the record's ids (parent, in_call.file) are
-    uint32_t parent; // index of the set, FT_TRACE_SET_NONE unknown
+    uint32_t parent; // index of the set, FT_TRACE_SET_NONE unknown; no circles
     const struct ft_trace_process *record;
 };
 size_t ft_trace_set_process_count(const struct ft_trace_set *set);

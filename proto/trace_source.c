@@ -2,12 +2,15 @@
 #include "proto/trace_source.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 // A jump reads this much; going on from there reads twice as much each time.
 #define AHEAD_BYTES_MIN ((size_t)4 << 10)
 #define AHEAD_BYTES_MAX ((size_t)256 << 10)
+
+static _Atomic uint64_t serials;
 
 static int open_regular(const char *path, struct stat *st)
 {
@@ -38,6 +41,7 @@ int ft_source_open(struct ft_source *source, const char *path, struct ft_window 
         return fd;
     *source = (struct ft_source){
         .path = strdup(path),
+        .serial = atomic_fetch_add(&serials, 1) + 1,
         .size = (uint64_t)st.st_size,
         .dev = st.st_dev,
         .inode = st.st_ino,
@@ -46,14 +50,14 @@ int ft_source_open(struct ft_source *source, const char *path, struct ft_window 
         close(fd);
         return -ENOMEM;
     }
-    *window = (struct ft_window){.source = source, .fd = fd};
+    *window = (struct ft_window){.source = source, .serial = source->serial, .fd = fd};
     return 0;
 }
 
 void ft_source_open_memory(struct ft_source *source, const void *bytes, uint64_t len, struct ft_window *window)
 {
-    *source = (struct ft_source){.memory = bytes, .size = len};
-    *window = (struct ft_window){.source = source, .fd = -1};
+    *source = (struct ft_source){.memory = bytes, .size = len, .serial = atomic_fetch_add(&serials, 1) + 1};
+    *window = (struct ft_window){.source = source, .serial = source->serial, .fd = -1};
 }
 
 void ft_source_close(struct ft_source *source)
@@ -67,7 +71,7 @@ int ft_window_attach(struct ft_window *window, const struct ft_source *source)
     struct stat st;
     int fd;
 
-    if (window->source == source)
+    if (window->source && window->serial == source->serial)
         return 0;
     if (window->fd >= 0)
         close(window->fd);
@@ -76,6 +80,7 @@ int ft_window_attach(struct ft_window *window, const struct ft_source *source)
     window->buffer.len = 0;
     if (source->memory || !source->path) {
         window->source = source;
+        window->serial = source->serial;
         return 0;
     }
     fd = open_regular(source->path, &st);
@@ -87,6 +92,7 @@ int ft_window_attach(struct ft_window *window, const struct ft_source *source)
     }
     window->fd = fd;
     window->source = source;
+    window->serial = source->serial;
     return 0;
 }
 
@@ -150,4 +156,11 @@ int ft_window_get(struct ft_window *window, uint64_t offset, size_t len, const u
     window->offset = offset;
     *out = buffer->data;
     return 0;
+}
+
+size_t ft_window_available(const struct ft_window *window, uint64_t offset)
+{
+    if (window->fd < 0)
+        return (size_t)(window->source->size - offset);
+    return window->buffer.len - (size_t)(offset - window->offset);
 }

@@ -13,7 +13,8 @@
 struct ft_source {
     char *path; // NULL: memory
     const uint8_t *memory;
-    uint64_t size; // at open; what is appended later is not seen
+    uint64_t size;   // at open; what is appended later is not seen
+    uint64_t serial; // never the same for two sources
     dev_t dev;
     ino_t inode;
 };
@@ -21,7 +22,8 @@ struct ft_source {
 // A view of a source by one thread, with a buffer of its own.
 struct ft_window {
     const struct ft_source *source;
-    int fd; // -1 none
+    uint64_t serial; // of the source, which may be gone
+    int fd;          // -1 none
     struct ft_buffer buffer;
     uint64_t offset;    // of the buffer's bytes in the source
     size_t ahead_bytes; // how much to read at least
@@ -41,5 +43,7 @@ void ft_window_detach(struct ft_window *window); // closes and frees
 // The caller has checked that they lie within the source. 0, -ESTALE where the
 // file became shorter, or -errno.
 int ft_window_get(struct ft_window *window, uint64_t offset, size_t len, const uint8_t **out);
+// How many bytes the last _get, which was for this offset, gave in all.
+size_t ft_window_available(const struct ft_window *window, uint64_t offset);
 
 #endif

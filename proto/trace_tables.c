@@ -14,6 +14,8 @@
 // zlib level of tables: they are few beside the columns, but for jobs of many small files.
 #define TABLES_LEVEL 4
 
+_Static_assert(FT_INTERN_IDS_MAX == FT_TRACE_ID_MAX, "ids");
+
 int ft_tables_init(struct ft_tables *tables)
 {
     int rc;

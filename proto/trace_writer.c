@@ -111,7 +111,7 @@ int64_t ft_trace_writer_new_process(struct ft_trace_writer *writer, const struct
 {
     int rc;
 
-    if (writer->tables.process_count == UINT32_MAX)
+    if (writer->tables.process_count == FT_TRACE_ID_MAX)
         return -EOVERFLOW;
     rc = put_process(writer, writer->tables.process_count + 1, process);
     if (rc)
@@ -135,7 +135,7 @@ int64_t ft_trace_writer_new_thread(struct ft_trace_writer *writer, const struct 
 {
     int rc;
 
-    if (writer->tables.thread_count == UINT32_MAX)
+    if (writer->tables.thread_count == FT_TRACE_ID_MAX)
         return -EOVERFLOW;
     rc = put_thread(writer, writer->tables.thread_count + 1, thread);
     if (rc)

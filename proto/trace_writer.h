@@ -75,7 +75,7 @@ int ft_trace_writer_put_profile(struct ft_trace_writer *writer, const struct ft_
 // One row of the block being built. Rows of a thread should come in order of
 // publication; the block sorts each thread's rows by start, keeping the order of
 // equal starts. -EINVAL: thread, file, file2, context, name or category was never given, the call is
-// FT_TRACE_CALL_MAX or more, dur_ns is not in [0, 2^62), or start_ns not in (-2^62, 2^62).
+// FT_TRACE_CALL_MAX or more, or start_ns or dur_ns are out of FT_TIME_LIMIT_NS.
 int ft_trace_writer_add(struct ft_trace_writer *writer, const struct ft_event *event);
 // Rows added since the last block ended.
 size_t ft_trace_writer_rows(const struct ft_trace_writer *writer);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// A block's columns back to rows. Internal to the reader.
+#ifndef FT_PROTO_TRACE_DECODE_H
+#define FT_PROTO_TRACE_DECODE_H
+
+#include "proto/column.h"
+#include "proto/trace_aggregate.h"
+#include "proto/trace_reader_impl.h"
+#include "proto/trace_shape.h"
+
+struct ft_trace_decoder {
+    struct ft_window window;
+    struct ft_column_decoder *columns;
+    struct ft_arena scratch; // the head's message
+    struct ft_shape_state shape;
+    struct ft_aggregator *aggregator;
+    struct ft_buffer aggregates;
+    struct ft_buffer ranges;
+    struct ft_buffer problems;
+    uint8_t *memory;   // all arrays below, each for FT_TRACE_BLOCK_ROWS_MAX rows; untouched pages cost nothing
+    uint64_t *numbers; // one column as it is decoded
+    uint64_t *told[FT_COLUMN_END]; // values of SIZE ... FD
+    struct ft_run *runs;
+    int64_t *start_ns, *dur_ns, *size, *offset, *result;
+    uint64_t *bytes, *arg;
+    uint32_t *file, *file2, *context, *name, *category;
+    int32_t *fd, *err;
+    uint16_t *call, *flags, *shapes;
+    uint8_t *kind, *has;
+    const void *zeros; // of any column; never written
+};
+
+// A block as it is decoded.
+struct ft_decode {
+    struct ft_trace_decoder *decoder;
+    const Flowtap__Block *block;
+    size_t rows;
+    const uint8_t *stored[FT_COLUMN_END];       // bytes of each column
+    struct ft_column_head heads[FT_COLUMN_END]; // planes and value 0 where the column is absent
+};
+
+// One column's `count` numbers into `out` (trace_decode_columns.c).
+int ft_decode_numbers(const struct ft_decode *decode, enum ft_column kind, size_t count, uint64_t *out);
+// The columns with a number for each row that `mask` asks for. Called with FT_COL_CALL and FT_COL_FILE where shapes
+// follow.
+int ft_decode_dense(const struct ft_decode *decode, uint32_t mask, struct ft_rows *out);
+// SIZE ... FD by the shapes (trace_decode_shape.c).
+int ft_decode_shaped(const struct ft_decode *decode, struct ft_rows *out);
+
+// Columns that are told by shapes.
+#define FT_COL_SHAPED                                                                                                  \
+    (FT_COL_FILE2 | FT_COL_FD | FT_COL_SIZE | FT_COL_OFFSET | FT_COL_RESULT | FT_COL_BYTES | FT_COL_ARG | FT_COL_ERR | \
+     FT_COL_HAS)
+
+// Reads block i of a reader: its head's message and its data, whose crcs hold.
+int ft_decoder_load(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
+                    Flowtap__Block **message, const uint8_t **data);
+// The same for the head alone.
+int ft_decoder_load_head(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
+                         Flowtap__Block **message);
+// Rows of a loaded block.
+int ft_decoder_decode(struct ft_trace_decoder *decoder, const Flowtap__Block *message, const uint8_t *data,
+                      uint32_t mask, struct ft_rows *out);
+// Adds rows up, by the file classes of the reader's records.
+int ft_decoder_add_up(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader,
+                      const struct ft_rows *rows);
+
+#endif

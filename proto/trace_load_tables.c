@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "proto/trace_aggregate_message.h"
+#include "proto/trace_reader_impl.h"
+#include "proto/trace_tables.h"
+#include "proto/trace_writer.h"
+
+#include <errno.h>
+#include <string.h>
+
+// Loaders return 0, -EBADMSG or -ENOMEM; the worst of all is the table's.
+static int worse(int a, int b)
+{
+    return a == -ENOMEM || b == 0 ? a : b;
+}
+
+static int load_names(struct ft_trace_reader *reader, const Flowtap__Names *names)
+{
+    const char *before = NULL;
+    size_t before_len = 0;
+
+    if (names->n_shared != names->n_rest || (names->n_rest && names->first_id == 0) ||
+        names->n_rest > UINT32_MAX - names->first_id)
+        return -EBADMSG;
+    for (size_t i = 0; i < names->n_rest; i++) {
+        size_t shared = names->shared[i], rest = names->rest[i].len;
+        struct ft_bytes *name;
+        char *text;
+
+        if (shared > before_len || rest > FT_TRACE_STRING_MAX || shared > FT_TRACE_STRING_MAX - rest)
+            return -EBADMSG;
+        text = ft_arena_alloc(&reader->arena, shared + rest + 1);
+        name = ft_pages_make(&reader->names, &reader->arena, names->first_id + (uint32_t)i);
+        if (!text || !name)
+            return -ENOMEM;
+        if (shared)
+            memcpy(text, before, shared);
+        if (rest)
+            memcpy(text + shared, names->rest[i].data, rest);
+        text[shared + rest] = '\0';
+        *name = (struct ft_bytes){.data = text, .len = shared + rest};
+        before = text;
+        before_len = shared + rest;
+    }
+    return 0;
+}
+
+static int load_place(struct ft_trace_reader *reader, const Flowtap__Place *from)
+{
+    struct ft_reader_place *place;
+
+    if (from->id == 0)
+        return -EBADMSG;
+    place = ft_pages_make(&reader->places, &reader->arena, from->id);
+    if (!place)
+        return -ENOMEM;
+    *place = (struct ft_reader_place){
+        .dev = from->dev,
+        .mount = from->mount,
+        .fstype = from->fstype,
+        .block_size = from->block_size,
+    };
+    return 0;
+}
+
+static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *files)
+{
+    size_t count = files->n_path;
+    uint32_t path = 0;
+    uint64_t inode = 0;
+
+    if (files->n_place != count || files->n_inode != count || files->n_kind != count ||
+        (count && files->first_id == 0) || count > UINT32_MAX - files->first_id)
+        return -EBADMSG;
+    for (size_t i = 0; i < count; i++) {
+        struct ft_reader_file *file = ft_pages_make(&reader->files, &reader->arena, files->first_id + (uint32_t)i);
+        const struct ft_reader_place *place = ft_pages_get(&reader->places, files->place[i]);
+        uint32_t kind = files->kind[i] & FT_FILE_KIND_MASK;
+
+        if (!file)
+            return -ENOMEM;
+        path += (uint32_t)files->path[i];
+        inode += (uint64_t)files->inode[i];
+        file->is_known = true;
+        file->record = (struct ft_trace_file){
+            .path = path,
+            .inode = inode,
+            .kind = kind < FT_FILE_KIND_COUNT ? (uint8_t)kind : FT_FILE_KIND_UNKNOWN,
+            .source = files->kind[i] >> FT_FILE_SOURCE_AT & 1,
+            .is_cut = files->kind[i] >> FT_FILE_CUT_AT & 1,
+        };
+        if (place) {
+            file->record.mount = place->mount;
+            file->record.fstype = place->fstype;
+            file->record.block_size = place->block_size;
+            file->record.dev = place->dev;
+        }
+    }
+    return 0;
+}
+
+static void free_process(struct ft_trace_reader *reader, struct ft_reader_process *process)
+{
+    if (!process)
+        return;
+    reader->process_bytes -= sizeof(*process) + process->arena.bytes;
+    ft_arena_fini(&process->arena);
+    free(process);
+}
+
+static int load_process(struct ft_trace_reader *reader, const Flowtap__Process *from)
+{
+    size_t used = reader->arena.bytes + reader->process_bytes;
+    struct ft_reader_process **slot, *process;
+    int rc;
+
+    if (from->id == 0)
+        return -EBADMSG;
+    slot = ft_pages_make(&reader->processes, &reader->arena, from->id);
+    process = slot && used < reader->options.memory_max ? calloc(1, sizeof(*process)) : NULL;
+    if (!process)
+        return -ENOMEM;
+    rc = ft_record_process(&process->arena, from, &process->record);
+    if (rc) {
+        ft_arena_fini(&process->arena);
+        free(process);
+        return rc;
+    }
+    free_process(reader, *slot);
+    *slot = process;
+    reader->process_bytes += sizeof(*process) + process->arena.bytes;
+    return 0;
+}
+
+static int load_thread(struct ft_trace_reader *reader, const Flowtap__Thread *from)
+{
+    struct ft_reader_thread *thread;
+
+    if (from->id == 0)
+        return -EBADMSG;
+    thread = ft_pages_make(&reader->threads, &reader->arena, from->id);
+    if (!thread)
+        return -ENOMEM;
+    thread->is_known = true;
+    thread->record.process = from->process;
+    thread->record.tid = from->tid;
+    thread->record.ordinal = from->ordinal;
+    return ft_record_bytes(&reader->arena, from->name, &thread->record.name);
+}
+
+static int load_context(struct ft_trace_reader *reader, const Flowtap__Context *from)
+{
+    struct ft_reader_context *context;
+    const struct ft_tag *tags;
+
+    if (from->id == 0)
+        return -EBADMSG;
+    context = ft_pages_make(&reader->contexts, &reader->arena, from->id);
+    if (!context || ft_record_tags(&reader->arena, from->tags, from->n_tags, &tags))
+        return -ENOMEM;
+    *context = (struct ft_reader_context){.tags = tags, .count = from->n_tags, .is_known = true};
+    return 0;
+}
+
+static int load_call(struct ft_trace_reader *reader, const Flowtap__Call *from)
+{
+    struct ft_trace_call *call;
+
+    if (from->id >= FT_TRACE_CALL_MAX)
+        return -EBADMSG;
+    call = &reader->calls[from->id];
+    call->group = from->group <= UINT8_MAX ? (uint8_t)from->group : 0;
+    if (ft_record_bytes(&reader->arena, from->name, &call->name) ||
+        ft_record_bytes(&reader->arena, from->category, &call->category))
+        return -ENOMEM;
+    reader->has_call[from->id] = true;
+    return 0;
+}
+
+// A new last item of one of the reader's lists, zeroed.
+#define ADD_ITEM(reader, list)                                                                         \
+    (ft_arena_grow(&(reader)->arena, &(reader)->list.items, &(reader)->list.cap, (reader)->list.count, \
+                   sizeof(*(reader)->list.items))                                                      \
+         ? NULL                                                                                        \
+         : memset(&(reader)->list.items[(reader)->list.count++], 0, sizeof(*(reader)->list.items)))
+
+static int load_clock(struct ft_trace_reader *reader, const Flowtap__Clock *from)
+{
+    struct ft_trace_clock *clock = ADD_ITEM(reader, clocks);
+
+    if (!clock)
+        return -ENOMEM;
+    clock->mono_ns = ft_time_or_zero(from->mono_ns);
+    clock->ticks = from->ticks;
+    clock->realtime_offset_ns = ft_offset_or_zero(from->realtime_offset_ns);
+    return 0;
+}
+
+static int load_gap(struct ft_trace_reader *reader, const Flowtap__Gap *from)
+{
+    struct ft_trace_gap *gap = ADD_ITEM(reader, gaps);
+
+    if (!gap)
+        return -ENOMEM;
+    gap->kind = from->kind <= UINT8_MAX ? (uint8_t)from->kind : 0;
+    gap->pid = from->pid;
+    gap->process = from->process;
+    gap->count = from->count ? from->count : 1;
+    gap->when_ns = ft_time_or_zero(from->when_ns);
+    if (ft_record_bytes(&reader->arena, from->exe, &gap->exe) ||
+        ft_record_bytes(&reader->arena, from->reason, &gap->reason)) {
+        reader->gaps.count--;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static int load_loss(struct ft_trace_reader *reader, const Flowtap__Loss *from)
+{
+    struct ft_trace_loss *loss = ADD_ITEM(reader, losses);
+
+    if (!loss)
+        return -ENOMEM;
+    loss->cause = from->cause < FT_CAUSE_COUNT ? (uint8_t)from->cause : FT_CAUSE_DAEMON_LIMIT;
+    loss->process = from->process;
+    loss->count = from->count;
+    loss->when_ns = ft_time_or_zero(from->when_ns);
+    return 0;
+}
+
+static int load_profile(struct ft_trace_reader *reader, const Flowtap__Profile *from)
+{
+    struct ft_trace_profile *profile;
+    struct ft_trace_aggregate totals;
+
+    if (!from->totals || ft_aggregate_from_message(from->totals, &totals))
+        return -EBADMSG;
+    profile = ADD_ITEM(reader, profiles);
+    if (!profile)
+        return -ENOMEM;
+    profile->process = from->process;
+    profile->file = from->file;
+    profile->file2 = from->file2;
+    profile->when_ns = ft_time_or_zero(from->when_ns);
+    profile->totals = totals;
+    return 0;
+}
+
+int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables *tables)
+{
+    int rc = 0;
+
+    // Places before files: a file takes its place's fields at once.
+#define LOAD_ALL(field, load)                      \
+    for (size_t i = 0; i < tables->n_##field; i++) \
+        rc = worse(rc, load(reader, tables->field[i]));
+    LOAD_ALL(names, load_names)
+    LOAD_ALL(places, load_place)
+    LOAD_ALL(files, load_files)
+    LOAD_ALL(processes, load_process)
+    LOAD_ALL(threads, load_thread)
+    LOAD_ALL(contexts, load_context)
+    LOAD_ALL(calls, load_call)
+    LOAD_ALL(clocks, load_clock)
+    LOAD_ALL(gaps, load_gap)
+    LOAD_ALL(losses, load_loss)
+    LOAD_ALL(profiles, load_profile)
+#undef LOAD_ALL
+    return rc;
+}

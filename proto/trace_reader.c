@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+#include "proto/trace_reader_impl.h"
+
+#include <errno.h>
+
+static const char no_bytes[] = "";
+
+const char *ft_problem_text(unsigned kind)
+{
+    switch (kind) {
+#define FT_PROBLEM_TEXT(value, name, severity, text) \
+    case (value):                                    \
+        return text;
+        FT_PROBLEMS(FT_PROBLEM_TEXT)
+#undef FT_PROBLEM_TEXT
+    default:
+        return "unknown";
+    }
+}
+
+bool ft_problem_is_damage(unsigned kind)
+{
+    switch (kind) {
+#define FT_PROBLEM_SEVERITY(value, name, severity, text) \
+    case (value):                                        \
+        return (severity)[0] == 'd';
+        FT_PROBLEMS(FT_PROBLEM_SEVERITY)
+#undef FT_PROBLEM_SEVERITY
+    default:
+        return true;
+    }
+}
+
+void ft_reader_note(struct ft_trace_reader *reader, unsigned kind, uint64_t offset, uint64_t length)
+{
+    reader->is_partial |= ft_problem_is_damage(kind);
+    if (reader->problem_count < FT_TRACE_PROBLEMS_MAX) {
+        reader->problems[reader->problem_count++] = (struct ft_trace_problem){
+            .kind = (uint8_t)kind,
+            .offset = offset,
+            .length = length,
+            .count = 1,
+        };
+        return;
+    }
+    for (size_t i = FT_TRACE_PROBLEMS_MAX; i > 0; i--) {
+        if (reader->problems[i - 1].kind == kind || i == 1) {
+            reader->problems[i - 1].count++;
+            return;
+        }
+    }
+}
+
+static struct ft_trace_reader *create(const struct ft_trace_reader_options *options)
+{
+    static const Flowtap__Header none = FLOWTAP__HEADER__INIT;
+    struct ft_trace_reader *reader = calloc(1, sizeof(*reader));
+
+    if (!reader)
+        return NULL;
+    if (options)
+        reader->options = *options;
+    if (reader->options.memory_max == 0)
+        reader->options.memory_max = FT_TRACE_MEMORY_DEFAULT;
+    reader->arena.bytes_max = reader->options.memory_max;
+    reader->names.item_bytes = sizeof(struct ft_bytes);
+    reader->files.item_bytes = sizeof(struct ft_reader_file);
+    reader->places.item_bytes = sizeof(struct ft_reader_place);
+    reader->processes.item_bytes = sizeof(struct ft_reader_process *);
+    reader->threads.item_bytes = sizeof(struct ft_reader_thread);
+    reader->contexts.item_bytes = sizeof(struct ft_reader_context);
+    // An empty header until there is one.
+    if (ft_record_header(&reader->arena, &none, &reader->header)) {
+        free(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+// The most ids that an honest file of this size has: each costs some bytes,
+// even after zlib.
+#define IDS_PER_BYTE 64
+#define IDS_MIN (UINT64_C(1) << 20)
+
+static void set_id_limits(struct ft_trace_reader *reader)
+{
+    struct ft_pages *all[] = {&reader->names,     &reader->files,   &reader->places,
+                              &reader->processes, &reader->threads, &reader->contexts};
+    uint64_t limit = FT_TRACE_ID_MAX;
+
+    if (reader->source.size < (limit - IDS_MIN) / IDS_PER_BYTE)
+        limit = reader->source.size * IDS_PER_BYTE + IDS_MIN;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        all[i]->limit = (uint32_t)limit;
+}
+
+size_t ft_reader_memory(const struct ft_trace_reader *reader)
+{
+    return sizeof(*reader) + reader->arena.bytes + reader->process_bytes;
+}
+
+// Fewer bytes than a magic: do they begin one? (A torn file may be that short.)
+static bool begins_like_a_trace(struct ft_trace_reader *reader, struct ft_window *window)
+{
+    uint64_t size = reader->source.size;
+    size_t len = size < sizeof(FT_FRAME_MAGIC) - 1 ? (size_t)size : sizeof(FT_FRAME_MAGIC) - 1;
+    const uint8_t *bytes;
+
+    return ft_window_get(window, 0, len, &bytes) == 0 && memcmp(bytes, FT_FRAME_MAGIC, len) == 0;
+}
+
+static int read_file(struct ft_trace_reader *reader, struct ft_window *window)
+{
+    int rc;
+
+    if (reader->source.size == 0) {
+        ft_reader_note(reader, FT_PROBLEM_EMPTY, 0, 0);
+        return 0;
+    }
+    set_id_limits(reader);
+    rc = ft_reader_scan(reader, window);
+    if (rc)
+        return rc;
+    if (reader->frame_count == 0 && !begins_like_a_trace(reader, window))
+        return -EBADMSG;
+    if (!reader->has_header)
+        ft_reader_note(reader, FT_PROBLEM_NO_HEADER, 0, 0);
+    if (!reader->is_closed)
+        ft_reader_note(reader, FT_PROBLEM_NOT_CLOSED, reader->source.size, 0);
+    return 0;
+}
+
+static int finish_open(struct ft_trace_reader *reader, struct ft_window *window, struct ft_trace_reader **out)
+{
+    int rc = read_file(reader, window);
+
+    ft_window_detach(window);
+    if (rc)
+        ft_trace_reader_close(reader);
+    else
+        *out = reader;
+    return rc;
+}
+
+int ft_trace_reader_open(const char *path, const struct ft_trace_reader_options *options, struct ft_trace_reader **out)
+{
+    struct ft_trace_reader *reader = create(options);
+    struct ft_window window;
+    int rc;
+
+    if (!reader)
+        return -ENOMEM;
+    rc = ft_source_open(&reader->source, path, &window);
+    if (rc) {
+        ft_trace_reader_close(reader);
+        return rc;
+    }
+    return finish_open(reader, &window, out);
+}
+
+int ft_trace_reader_open_memory(const void *bytes, size_t len, const struct ft_trace_reader_options *options,
+                                struct ft_trace_reader **out)
+{
+    struct ft_trace_reader *reader = create(options);
+    struct ft_window window;
+
+    if (!reader)
+        return -ENOMEM;
+    ft_source_open_memory(&reader->source, bytes, len, &window);
+    return finish_open(reader, &window, out);
+}
+
+void ft_trace_reader_close(struct ft_trace_reader *reader)
+{
+    if (!reader)
+        return;
+    for (size_t page = 0; page < reader->processes.page_cap; page++) {
+        struct ft_reader_process **items = reader->processes.pages[page];
+
+        for (size_t i = 0; items && i < FT_PAGE_ITEMS; i++) {
+            if (!items[i])
+                continue;
+            ft_arena_fini(&items[i]->arena);
+            free(items[i]);
+        }
+    }
+    ft_arena_fini(&reader->arena);
+    ft_source_close(&reader->source);
+    free(reader);
+}
+
+const char *ft_trace_reader_path(const struct ft_trace_reader *reader)
+{
+    return reader->source.path ? reader->source.path : "(memory)";
+}
+
+const struct ft_trace_header *ft_trace_reader_header(const struct ft_trace_reader *reader)
+{
+    return &reader->header;
+}
+
+uint64_t ft_trace_reader_size(const struct ft_trace_reader *reader)
+{
+    return reader->source.size;
+}
+
+uint64_t ft_trace_reader_events(const struct ft_trace_reader *reader)
+{
+    return reader->events;
+}
+
+struct ft_bytes ft_trace_reader_name(const struct ft_trace_reader *reader, uint32_t id)
+{
+    const struct ft_bytes *name = ft_pages_get(&reader->names, id);
+
+    return name && name->data ? *name : (struct ft_bytes){.data = no_bytes, .len = 0};
+}
+
+const struct ft_trace_file *ft_trace_reader_file(const struct ft_trace_reader *reader, uint32_t id)
+{
+    const struct ft_reader_file *file = ft_pages_get(&reader->files, id);
+
+    return file && file->is_known ? &file->record : NULL;
+}
+
+const struct ft_trace_process *ft_trace_reader_process(const struct ft_trace_reader *reader, uint32_t id)
+{
+    struct ft_reader_process *const *process = ft_pages_get(&reader->processes, id);
+
+    return process && *process ? &(*process)->record : NULL;
+}
+
+const struct ft_trace_thread *ft_trace_reader_thread(const struct ft_trace_reader *reader, uint32_t id)
+{
+    const struct ft_reader_thread *thread = ft_pages_get(&reader->threads, id);
+
+    return thread && thread->is_known ? &thread->record : NULL;
+}
+
+const struct ft_trace_call *ft_trace_reader_call(const struct ft_trace_reader *reader, unsigned call)
+{
+    return call < FT_TRACE_CALL_MAX && reader->has_call[call] ? &reader->calls[call] : NULL;
+}
+
+const struct ft_tag *ft_trace_reader_context(const struct ft_trace_reader *reader, uint32_t id, size_t *count)
+{
+    const struct ft_reader_context *context = ft_pages_get(&reader->contexts, id);
+
+    *count = context && context->is_known ? context->count : 0;
+    return *count ? context->tags : NULL;
+}
+
+struct ft_bytes ft_trace_reader_file_path(const struct ft_trace_reader *reader, uint32_t file)
+{
+    const struct ft_trace_file *record = ft_trace_reader_file(reader, file);
+
+    return ft_trace_reader_name(reader, record ? record->path : 0);
+}
+
+unsigned ft_trace_reader_file_class(const struct ft_trace_reader *reader, uint32_t file)
+{
+    const struct ft_trace_file *record;
+
+    if (file == 0)
+        return FT_FILE_CLASS_NONE;
+    record = ft_trace_reader_file(reader, file);
+    return record ? ft_file_kind_class(record->kind) : FT_FILE_CLASS_UNKNOWN;
+}
+
+uint32_t ft_trace_reader_thread_process(const struct ft_trace_reader *reader, uint32_t thread)
+{
+    const struct ft_trace_thread *record = ft_trace_reader_thread(reader, thread);
+
+    return record ? record->process : 0;
+}
+
+#define MAX_FUNCTION(name, pages)                                               \
+    uint32_t ft_trace_reader_##name##_max(const struct ft_trace_reader *reader) \
+    {                                                                           \
+        return reader->pages.max;                                               \
+    }
+MAX_FUNCTION(name, names)
+MAX_FUNCTION(file, files)
+MAX_FUNCTION(process, processes)
+MAX_FUNCTION(thread, threads)
+MAX_FUNCTION(context, contexts)
+
+#define LIST_FUNCTION(type, list)                                                                  \
+    const struct type *ft_trace_reader_##list(const struct ft_trace_reader *reader, size_t *count) \
+    {                                                                                              \
+        *count = reader->list.count;                                                               \
+        return reader->list.items;                                                                 \
+    }
+LIST_FUNCTION(ft_trace_gap, gaps)
+LIST_FUNCTION(ft_trace_loss, losses)
+LIST_FUNCTION(ft_trace_clock, clocks)
+LIST_FUNCTION(ft_trace_profile, profiles)
+LIST_FUNCTION(ft_trace_block, blocks)
+
+const struct ft_trace_problem *ft_trace_reader_problems(const struct ft_trace_reader *reader, size_t *count)
+{
+    *count = reader->problem_count;
+    return reader->problems;
+}
+
+bool ft_trace_reader_is_partial(const struct ft_trace_reader *reader)
+{
+    return reader->is_partial;
+}
+
+bool ft_trace_reader_is_closed(const struct ft_trace_reader *reader)
+{
+    return reader->is_closed;
+}
+
+void ft_trace_reader_frames(const struct ft_trace_reader *reader, struct ft_trace_frames out[FT_TRACE_FRAME_KINDS])
+{
+    memcpy(out, reader->frames, sizeof(reader->frames));
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+//
+// What the files of the trace reader share.
+#ifndef FT_PROTO_TRACE_READER_IMPL_H
+#define FT_PROTO_TRACE_READER_IMPL_H
+
+#include "proto/arena.h"
+#include "proto/frame.h"
+#include "proto/trace.pb-c.h"
+#include "proto/trace_reader.h"
+#include "proto/trace_source.h"
+
+// Unpacked messages of one frame: what the writer makes stays far below.
+#define FT_READER_MESSAGE_MAX ((size_t)128 << 20)
+
+// Untrusted times of records.
+static inline int64_t ft_time_or_zero(int64_t ns)
+{
+    return ns > -FT_TIME_LIMIT_NS && ns < FT_TIME_LIMIT_NS ? ns : 0;
+}
+
+static inline int64_t ft_offset_or_zero(int64_t ns)
+{
+    return ns > -4 * FT_TIME_LIMIT_NS && ns < 4 * FT_TIME_LIMIT_NS ? ns : 0;
+}
+
+// Items by id, in pages, so that an id out of nowhere costs one page.
+#define FT_PAGE_ITEMS 256U
+struct ft_pages {
+    void **pages;
+    size_t page_cap;
+    size_t item_bytes;
+    uint32_t max;   // largest id that was made
+    uint32_t limit; // ids above are refused
+};
+// The item of an id, zeroed when it is new; NULL where memory ends, or id is 0 or above the limit.
+void *ft_pages_make(struct ft_pages *pages, struct ft_arena *arena, uint32_t id);
+// The item, NULL where its page was never made; an item of it may still be zeros.
+void *ft_pages_get(const struct ft_pages *pages, uint32_t id);
+
+// A process record, replaced as a whole by a later one of the same id.
+struct ft_reader_process {
+    struct ft_arena arena;
+    struct ft_trace_process record;
+};
+
+struct ft_reader_context {
+    const struct ft_tag *tags;
+    size_t count;
+    bool is_known;
+};
+
+struct ft_reader_file {
+    struct ft_trace_file record;
+    bool is_known;
+};
+
+struct ft_reader_thread {
+    struct ft_trace_thread record;
+    bool is_known;
+};
+
+struct ft_reader_place {
+    uint64_t dev;
+    uint32_t mount, fstype, block_size;
+};
+
+// A list in the reader's arena.
+#define FT_LIST(type)      \
+    struct {               \
+        type *items;       \
+        size_t count, cap; \
+    }
+
+struct ft_trace_reader {
+    struct ft_source source;
+    struct ft_trace_reader_options options;
+    struct ft_arena arena; // all that lives as long as the reader, but processes
+    size_t process_bytes;
+    struct ft_trace_header header;
+    bool has_header;
+    bool is_closed;
+    struct ft_pages names;     // struct ft_bytes; data NULL where there is none
+    struct ft_pages files;     // struct ft_reader_file
+    struct ft_pages places;    // struct ft_reader_place
+    struct ft_pages processes; // struct ft_reader_process *
+    struct ft_pages threads;   // struct ft_reader_thread
+    struct ft_pages contexts;  // struct ft_reader_context
+    struct ft_trace_call calls[FT_TRACE_CALL_MAX];
+    bool has_call[FT_TRACE_CALL_MAX];
+    FT_LIST(struct ft_trace_gap) gaps;
+    FT_LIST(struct ft_trace_loss) losses;
+    FT_LIST(struct ft_trace_clock) clocks;
+    FT_LIST(struct ft_trace_profile) profiles;
+    FT_LIST(struct ft_trace_block) blocks;
+    uint64_t events;
+    struct ft_trace_problem problems[FT_TRACE_PROBLEMS_MAX];
+    size_t problem_count;
+    bool is_partial;
+    struct ft_trace_frames frames[FT_TRACE_FRAME_KINDS];
+    uint64_t frame_count;
+};
+
+// Bytes of memory that it holds.
+size_t ft_reader_memory(const struct ft_trace_reader *reader);
+
+// Notes a problem: a full list adds to the last one of its kind.
+void ft_reader_note(struct ft_trace_reader *reader, unsigned kind, uint64_t offset, uint64_t length);
+
+// Reads all frames (trace_scan.c). 0, -EPROTONOSUPPORT, or -errno of reading.
+int ft_reader_scan(struct ft_trace_reader *reader, struct ft_window *window);
+
+// Takes in one frame's head, whose crc holds (trace_load.c). `scratch` is for
+// the message. 0, -EPROTONOSUPPORT; all else is a problem that it notes.
+int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, const struct ft_frame *frame,
+                   uint64_t offset, const uint8_t *head);
+
+// The records of a TABLES message (trace_load_tables.c). 0, -EBADMSG where some
+// of them make no sense, -ENOMEM at the memory limit; the others are taken in.
+int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables *tables);
+
+// Messages as records, in an arena (trace_record_from.c). 0, -EBADMSG, -ENOMEM.
+int ft_record_bytes(struct ft_arena *arena, ProtobufCBinaryData from, struct ft_bytes *out);
+int ft_record_tags(struct ft_arena *arena, Flowtap__Tag *const *from, size_t count, const struct ft_tag **out);
+int ft_record_header(struct ft_arena *arena, const Flowtap__Header *from, struct ft_trace_header *out);
+// Fills an empty arena with just the memory that the record takes.
+int ft_record_process(struct ft_arena *arena, const Flowtap__Process *from, struct ft_trace_process *out);
+
+// The message of a block's head, checked as far as it can be without its data.
+// NULL where it makes no sense. It lives in the scratch arena.
+Flowtap__Block *ft_reader_unpack_block(struct ft_arena *scratch, const uint8_t *head, const struct ft_frame *frame);
+
+#endif

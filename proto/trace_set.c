@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#include "proto/trace_set_impl.h"
+
+#include "proto/trace_walk.h"
+
+static int compare_bytes(struct ft_bytes a, struct ft_bytes b)
+{
+    size_t min = a.len < b.len ? a.len : b.len;
+    int order = min ? memcmp(a.data, b.data, min) : 0;
+
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+// By host, boot, part, path.
+static int compare_readers(const void *a, const void *b)
+{
+    const struct ft_trace_reader *x = ((const struct ft_set_reader *)a)->reader;
+    const struct ft_trace_reader *y = ((const struct ft_set_reader *)b)->reader;
+    const struct ft_trace_header *hx = ft_trace_reader_header(x), *hy = ft_trace_reader_header(y);
+    int order = compare_bytes(hx->host, hy->host);
+
+    if (order == 0)
+        order = compare_bytes(hx->boot_id, hy->boot_id);
+    if (order == 0)
+        order = (hx->part > hy->part) - (hx->part < hy->part);
+    if (order == 0)
+        order = (hx->created_ns > hy->created_ns) - (hx->created_ns < hy->created_ns);
+    return order ? order : strcmp(ft_trace_reader_path(x), ft_trace_reader_path(y));
+}
+
+// Progress of one file as progress of the set.
+struct progress {
+    const struct ft_trace_reader_options *options;
+    uint64_t done, total;
+};
+
+static void add_progress(void *context, uint64_t done, uint64_t total)
+{
+    const struct progress *progress = context;
+
+    (void)total;
+    progress->options->progress(progress->options->progress_context, progress->done + done, progress->total);
+}
+
+static int note_unreadable(struct ft_trace_set *set, const char *path)
+{
+    char *copy = strdup(path);
+
+    if (!copy || ft_array_grow(&set->unreadable, &set->unreadable_cap, set->unreadable_count, sizeof(char *))) {
+        free(copy);
+        return -ENOMEM;
+    }
+    set->unreadable[set->unreadable_count++] = copy;
+    set->is_partial = true;
+    return 0;
+}
+
+static void set_error(struct ft_trace_set_error *error, const char *path, int rc)
+{
+    if (error)
+        *error = (struct ft_trace_set_error){.path = path ? strdup(path) : NULL, .error = rc};
+}
+
+static uint64_t bytes_of(const struct ft_walk *walk)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < walk->count; i++)
+        bytes += (uint64_t)walk->files[i].size;
+    return bytes;
+}
+
+// Opens all that was found; those that are no trace and were not named are noted.
+static int open_readers(struct ft_trace_set *set, const struct ft_walk *walk,
+                        const struct ft_trace_reader_options *options, struct ft_trace_set_error *error)
+{
+    struct ft_trace_reader_options each = options ? *options : (struct ft_trace_reader_options){0};
+    size_t memory = each.memory_max ? each.memory_max : FT_TRACE_MEMORY_DEFAULT;
+    struct progress progress = {.options = options, .total = each.progress ? bytes_of(walk) : 0};
+
+    set->readers = calloc(walk->count ? walk->count : 1, sizeof(*set->readers));
+    if (!set->readers)
+        return -ENOMEM;
+    if (each.progress) {
+        each.progress = add_progress;
+        each.progress_context = &progress;
+    }
+    for (size_t i = 0; i < walk->count; i++) {
+        struct ft_trace_reader *reader;
+        size_t used;
+        int rc;
+
+        // Where nothing is left each file says so for itself.
+        each.memory_max = memory ? memory : 1;
+        rc = ft_trace_reader_open(walk->files[i].path, &each, &reader);
+        if (rc && (walk->files[i].is_named || rc == -ENOMEM)) {
+            set_error(error, walk->files[i].path, rc);
+            return rc;
+        }
+        if (rc && note_unreadable(set, walk->files[i].path))
+            return -ENOMEM;
+        if (rc)
+            continue;
+        set->readers[set->reader_count++].reader = reader;
+        used = ft_reader_memory(reader);
+        memory = used < memory ? memory - used : 0;
+        progress.done += ft_trace_reader_size(reader);
+    }
+    return 0;
+}
+
+static int compare_blocks(const void *a, const void *b, void *context)
+{
+    const struct ft_trace_set *set = context;
+    const struct ft_trace_set_block *x = a, *y = b;
+    uint32_t rows_x = set->readers[x->reader].reader->blocks.items[x->block].rows;
+    uint32_t rows_y = set->readers[y->reader].reader->blocks.items[y->block].rows;
+
+    if (rows_x != rows_y)
+        return rows_x > rows_y ? -1 : 1;
+    if (x->reader != y->reader)
+        return x->reader < y->reader ? -1 : 1;
+    return (x->block > y->block) - (x->block < y->block);
+}
+
+static int list_blocks(struct ft_trace_set *set)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < set->reader_count; i++)
+        count += set->readers[i].reader->blocks.count;
+    set->blocks = malloc((count ? count : 1) * sizeof(*set->blocks));
+    if (!set->blocks)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < set->reader_count; i++)
+        for (uint32_t block = 0; block < set->readers[i].reader->blocks.count; block++)
+            set->blocks[set->block_count++] = (struct ft_trace_set_block){.reader = i, .block = block};
+    qsort_r(set->blocks, count, sizeof(*set->blocks), compare_blocks, set);
+    return 0;
+}
+
+static void add_to_span(struct ft_trace_set *set, size_t reader, int64_t mono_ns)
+{
+    int64_t ns = ft_trace_set_realtime_ns(set, reader, mono_ns);
+
+    if (!set->has_span || ns < set->start_ns)
+        set->start_ns = ns;
+    if (!set->has_span || ns > set->end_ns)
+        set->end_ns = ns;
+    set->has_span = true;
+}
+
+static void add_totals(struct ft_trace_set *set)
+{
+    for (size_t i = 0; i < set->reader_count; i++) {
+        const struct ft_trace_reader *reader = set->readers[i].reader;
+
+        set->events += ft_trace_reader_events(reader);
+        set->bytes += ft_trace_reader_size(reader);
+        set->is_partial |= ft_trace_reader_is_partial(reader);
+        for (size_t block = 0; block < reader->blocks.count; block++) {
+            add_to_span(set, i, reader->blocks.items[block].start_ns);
+            add_to_span(set, i, reader->blocks.items[block].end_ns);
+        }
+    }
+    for (size_t i = 0; i < set->process_keys.count; i++) {
+        const struct ft_trace_set_process *process = &set->processes[i];
+
+        if (process->record->start_ns)
+            add_to_span(set, process->reader, process->record->start_ns);
+        if (process->record->end_ns)
+            add_to_span(set, process->reader, process->record->end_ns);
+    }
+}
+
+static int open_found(struct ft_trace_set *set, const struct ft_walk *walk,
+                      const struct ft_trace_reader_options *options, struct ft_trace_set_error *error)
+{
+    int rc = open_readers(set, walk, options, error);
+
+    if (rc)
+        return rc;
+    qsort(set->readers, set->reader_count, sizeof(*set->readers), compare_readers);
+    if (ft_intern_init(&set->hosts) || ft_intern_init(&set->process_keys) || ft_intern_init(&set->thread_keys) ||
+        ft_intern_init(&set->file_keys))
+        return -ENOMEM;
+    rc = ft_set_unite(set);
+    if (rc == 0)
+        rc = list_blocks(set);
+    if (rc == 0)
+        add_totals(set);
+    return rc;
+}
+
+int ft_trace_set_open(const char *const *paths, size_t path_count, const struct ft_trace_reader_options *options,
+                      struct ft_trace_set **out, struct ft_trace_set_error *error)
+{
+    struct ft_trace_set *set = calloc(1, sizeof(*set));
+    struct ft_walk walk = {0};
+    int rc = set ? 0 : -ENOMEM;
+
+    set_error(error, NULL, 0);
+    for (size_t i = 0; rc == 0 && i < path_count; i++) {
+        rc = ft_walk_add(&walk, paths[i]);
+        if (rc)
+            set_error(error, paths[i], rc);
+    }
+    if (rc == 0)
+        rc = open_found(set, &walk, options, error);
+    ft_walk_fini(&walk);
+    if (rc) {
+        if (error)
+            error->error = rc;
+        ft_trace_set_close(set);
+        return rc;
+    }
+    *out = set;
+    return 0;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "proto/trace_set_impl.h"
+
+void ft_trace_set_close(struct ft_trace_set *set)
+{
+    if (!set)
+        return;
+    for (size_t i = 0; i < set->reader_count; i++) {
+        free(set->readers[i].processes);
+        free(set->readers[i].threads);
+        free(set->readers[i].files);
+        ft_trace_reader_close(set->readers[i].reader);
+    }
+    for (size_t i = 0; i < set->unreadable_count; i++)
+        free(set->unreadable[i]);
+    free(set->unreadable);
+    free(set->readers);
+    free(set->blocks);
+    free(set->processes);
+    free(set->files);
+    ft_intern_fini(&set->hosts);
+    ft_intern_fini(&set->process_keys);
+    ft_intern_fini(&set->thread_keys);
+    ft_intern_fini(&set->file_keys);
+    free(set);
+}
+
+size_t ft_trace_set_reader_count(const struct ft_trace_set *set)
+{
+    return set->reader_count;
+}
+
+const struct ft_trace_reader *ft_trace_set_reader(const struct ft_trace_set *set, size_t reader)
+{
+    return set->readers[reader].reader;
+}
+
+const struct ft_trace_set_block *ft_trace_set_blocks(const struct ft_trace_set *set, size_t *count)
+{
+    *count = set->block_count;
+    return set->blocks;
+}
+
+uint64_t ft_trace_set_events(const struct ft_trace_set *set)
+{
+    return set->events;
+}
+
+uint64_t ft_trace_set_bytes(const struct ft_trace_set *set)
+{
+    return set->bytes;
+}
+
+bool ft_trace_set_is_partial(const struct ft_trace_set *set)
+{
+    return set->is_partial;
+}
+
+size_t ft_trace_set_unreadable(const struct ft_trace_set *set, const char *const **paths)
+{
+    *paths = (const char *const *)set->unreadable;
+    return set->unreadable_count;
+}
+
+size_t ft_trace_set_host_count(const struct ft_trace_set *set)
+{
+    return set->hosts.count;
+}
+
+struct ft_bytes ft_trace_set_host_name(const struct ft_trace_set *set, uint32_t host)
+{
+    uint32_t len;
+    const uint8_t *key = ft_intern_get(&set->hosts, host + 1, &len);
+
+    // The key is name, NUL, boot id.
+    return (struct ft_bytes){.data = (const char *)key, .len = strnlen((const char *)key, len)};
+}
+
+uint32_t ft_trace_set_reader_host(const struct ft_trace_set *set, size_t reader)
+{
+    return set->readers[reader].host;
+}
+
+int64_t ft_trace_set_realtime_ns(const struct ft_trace_set *set, size_t reader, int64_t mono_ns)
+{
+    return mono_ns + ft_trace_reader_header(set->readers[reader].reader)->realtime_offset_ns;
+}
+
+bool ft_trace_set_span(const struct ft_trace_set *set, int64_t *start_ns, int64_t *end_ns)
+{
+    *start_ns = set->start_ns;
+    *end_ns = set->end_ns;
+    return set->has_span;
+}
+
+size_t ft_trace_set_process_count(const struct ft_trace_set *set)
+{
+    return set->process_keys.count;
+}
+
+const struct ft_trace_set_process *ft_trace_set_process(const struct ft_trace_set *set, uint32_t process)
+{
+    return &set->processes[process];
+}
+
+uint32_t ft_trace_set_process_of(const struct ft_trace_set *set, size_t reader, uint32_t process_id)
+{
+    const struct ft_set_reader *entry = &set->readers[reader];
+
+    return process_id <= entry->process_max ? entry->processes[process_id] : FT_TRACE_SET_NONE;
+}
+
+uint32_t ft_trace_set_process_of_thread(const struct ft_trace_set *set, size_t reader, uint32_t thread_id)
+{
+    return ft_trace_set_process_of(set, reader, ft_trace_reader_thread_process(set->readers[reader].reader, thread_id));
+}
+
+size_t ft_trace_set_thread_count(const struct ft_trace_set *set)
+{
+    return set->thread_keys.count;
+}
+
+uint32_t ft_trace_set_thread(const struct ft_trace_set *set, size_t reader, uint32_t thread_id)
+{
+    const struct ft_set_reader *entry = &set->readers[reader];
+
+    return thread_id <= entry->thread_max ? entry->threads[thread_id] : FT_TRACE_SET_NONE;
+}
+
+size_t ft_trace_set_file_count(const struct ft_trace_set *set)
+{
+    return set->file_keys.count;
+}
+
+const struct ft_trace_set_file *ft_trace_set_file(const struct ft_trace_set *set, uint32_t file)
+{
+    return &set->files[file];
+}
+
+uint32_t ft_trace_set_file_of(const struct ft_trace_set *set, size_t reader, uint32_t file_id)
+{
+    const struct ft_set_reader *entry = &set->readers[reader];
+
+    return file_id <= entry->file_max ? entry->files[file_id] : FT_TRACE_SET_NONE;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// What the files of the trace set share.
+#ifndef FT_PROTO_TRACE_SET_IMPL_H
+#define FT_PROTO_TRACE_SET_IMPL_H
+
+#include "proto/intern.h"
+#include "proto/trace_reader_impl.h"
+#include "proto/trace_set.h"
+
+struct ft_set_reader {
+    struct ft_trace_reader *reader;
+    uint32_t host;
+    // Indices of the set by the file's ids, FT_TRACE_SET_NONE without a record.
+    uint32_t *processes, *threads, *files;
+    uint32_t process_max, thread_max, file_max;
+};
+
+struct ft_trace_set {
+    struct ft_set_reader *readers;
+    size_t reader_count;
+    struct ft_trace_set_block *blocks;
+    size_t block_count;
+    char **unreadable;
+    size_t unreadable_count, unreadable_cap;
+    uint64_t events, bytes;
+    bool is_partial;
+    bool has_span;
+    int64_t start_ns, end_ns;
+    struct ft_intern hosts; // name, NUL, boot id
+    struct ft_trace_set_process *processes;
+    struct ft_trace_set_file *files;
+    size_t process_cap, file_cap;
+    // Identities: that of index i has id i + 1.
+    struct ft_intern process_keys, thread_keys, file_keys;
+};
+
+// Fills in hosts, processes, threads and files (trace_set_union.c). 0 or -ENOMEM.
+int ft_set_unite(struct ft_trace_set *set);
+
+#endif
