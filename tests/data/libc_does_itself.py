@@ -110,6 +110,7 @@ ENTRIES = {
     # named semaphores
     "sem_open": (OWN, "creates a file of its own in /dev/shm by a link", {}),
     "sem_unlink": (OWN, "the same file", {}),
+    "fchmodat": (OWN, "AT_SYMLINK_NOFOLLOW is made of an O_PATH descriptor and /proc", {}),
     # processes
     "posix_spawn": (OWN, "child side: file actions", {}),
     "posix_spawnp": (OWN, "child side: file actions", {}),

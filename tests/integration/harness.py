@@ -15,6 +15,8 @@ import subprocess
 import tempfile
 import time
 
+import pytest
+
 from traced import Trace
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
@@ -47,6 +49,16 @@ def clean_environment(**changes):
         else:
             env[key] = str(value)
     return env
+
+
+def needs(condition, reason):
+    """Skips with a reason, which conftest.py prints."""
+    if not condition:
+        pytest.skip(reason)
+
+
+def needs_program(name):
+    needs(shutil.which(name), f"{name} is not installed")
 
 
 def end_group(process):
@@ -87,19 +99,14 @@ def wait_until(what, condition, deadline=DEADLINE_S):
     raise AssertionError(f"waited {deadline} s in vain for: {what}")
 
 
-def program(name, *flags, source=None):
-    """The path of a built test program; built here with the header's flags where `make` has not built it."""
-    source = PROGRAMS / (source or f"{name}.c")
+def program(name):
+    """The path of a built test program; built here by the rule of tests.mk where `make` has not built it."""
+    source = next(p for p in (PROGRAMS / f"{name}.c", PROGRAMS / f"{name}.cc") if p.exists())
     built = BUILD / "tests/programs" / name
     newest = max(source.stat().st_mtime, (PROGRAMS / "record.h").stat().st_mtime)
     if not built.exists() or built.stat().st_mtime < newest:
-        built.parent.mkdir(parents=True, exist_ok=True)
-        part = built.with_name(f"{name}.{os.getpid()}.part")
-        compiler = os.environ.get("CC", "gcc").split()
-        made = call([*compiler, "-std=gnu17", "-O2", "-g", "-pthread", f"-I{PROGRAMS}", *flags, "-o", part, source,
-                     "-ldl", "-lrt"])
-        assert made.returncode == 0, made.stderr.decode()
-        part.rename(built)
+        made = call(["make", "-s", f"O={BUILD}", built], cwd=REPO, deadline=120)
+        assert made.returncode == 0 and built.exists(), made.stderr.decode()
     return built
 
 

@@ -21,7 +21,6 @@ FAMILIES = {
     "rename": ("rename", "renameat", "renameat2"),
     "mkdir": ("mkdir", "mkdirat"),
     "link": ("link", "linkat", "symlink", "symlinkat"),
-    "chmod": ("chmod", "fchmod", "fchmodat"),
     "truncate": ("truncate", "ftruncate", "fallocate"),
     "sync": ("fsync", "fdatasync"),
 }
@@ -178,9 +177,9 @@ def read_folder(folder):
     return [i for i in images if i.calls]
 
 
-def command(folder, argv, extra_env=None):
-    """The strace command that logs argv into the folder."""
-    names = ",".join(sorted(FAMILY) + list(PROCESS_CALLS))
+def command(folder, argv, extra_env=None, families=tuple(FAMILIES)):
+    """The strace command that logs the families' calls of argv into the folder."""
+    names = ",".join([n for f in families for n in FAMILIES[f]] + list(PROCESS_CALLS))
     words = ["strace", "-ff", "-k", "-y", "-ttt", "-s", "512", "-e", f"trace={names}", "-e", "signal=none",
              "-o", os.path.join(folder, "st")]
     for key, value in (extra_env or {}).items():

@@ -25,6 +25,9 @@ class Trace:
     def summary(self):
         return self._json("summary")
 
+    def info(self):
+        return self._json("info")
+
     def files(self):
         return self._json("files")["files"]
 
@@ -38,6 +41,15 @@ class Trace:
             assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
             self._kept["events"] = [json.loads(line) for line in done.stdout.splitlines()]
         return [e for e in self._kept["events"] if all(e.get(k) == v for k, v in want.items())]
+
+    def count(self, **want):
+        return len(self.events(**want))
+
+    def file(self, path):
+        """The one entry of `files` with this path."""
+        found = [f for f in self.files() if f["path"] == str(path)]
+        assert len(found) == 1, (path, [f["path"] for f in self.files()])
+        return found[0]
 
     def gaps(self, kind=None):
         return [g for g in self.summary()["gaps"] if kind in (None, g["kind"])]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Every family of calls in all its variants: the program says what it passed and what came back, call by call."""
+
+import pytest
+
+import harness
+import sidelog
+
+# program, names that the program does not account for
+FAMILIES = [
+    ("calls_open", ()),
+    ("calls_stat", ()),
+    ("calls_rw", ()),
+    ("calls_fortified", ()),
+    ("calls_stdio", ()),
+    ("calls_dup", ()),
+    ("calls_names", ()),
+    ("calls_dir", ()),
+    ("calls_data", ("shm_unlink",)),
+    ("calls_temp", ()),
+    ("calls_aio", ("aio_error", "aio_return", "aio_suspend")),
+]
+
+
+@pytest.mark.parametrize("name, ignore", FAMILIES, ids=[name for name, _ in FAMILIES])
+def test_every_call_of_the_family_is_given_back(tap, name, ignore):
+    log = tap.folder / "side.log"
+    trace = tap.run([harness.program(name)], env={"SIDE_LOG": log})
+    assert sidelog.compare(trace, log, ignore).calls
+
+
+def test_variadic_calls_keep_their_arguments(tap):
+    assert tap.plain([harness.program("variadic")]).returncode == 0
+    tap.run([harness.program("variadic")])
+
+
+def test_openat2_by_syscall_is_a_syscall_event(tap):
+    trace = tap.run([harness.program("variadic")])
+    assert trace.count(name="syscall") == 3
+
+
+def test_errno_is_what_it_is_untraced(tap):
+    plain = tap.plain([harness.program("errno_kept")])
+    (tap.work / "made").unlink()
+    traced = tap.run([harness.program("errno_kept")])
+    assert plain.stdout.count(b"\n") >= 24
+    assert traced.ran.stdout == plain.stdout
+
+
+def test_each_of_4000_open_files_is_read_under_its_name(tap):
+    trace = tap.run([harness.program("many_fds"), "4000"])
+    reads = {f["path"]: f["reads"] for f in trace.files()}
+    assert {n: reads[str(tap.work / f"f{n}")] for n in range(4000)} == {n: n % 7 + 1 for n in range(4000)}
+
+
+def test_recycled_descriptor_numbers_keep_their_files(tap):
+    trace = tap.run([harness.program("fd_race")])
+    sizes = {f"race-{n}-{odd}": n * 10 + odd + 1 for n in range(4) for odd in range(2)}
+    for event in trace.events(name="write"):
+        if event.get("path", "").startswith(str(tap.work)):
+            assert event["result"] == sizes[event["path"].rsplit("/", 1)[1]], event
+    for name, size in sizes.items():
+        entry = trace.file(tap.work / name)
+        assert (entry["writes"], entry["written_bytes"], entry["opens"]) == (2500, 2500 * size, 2500), entry

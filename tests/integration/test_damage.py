@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""A file cut at any byte and a file with any byte flipped never crash a reader, and give every undamaged block."""
+
+import json
+import random
+
+import pytest
+
+import harness
+
+COMMANDS = (["summary"], ["events", "--format", "json"], ["files"], ["processes"], ["info"], ["verify"])
+
+
+@pytest.fixture(scope="module")
+def sound():
+    """A small real trace of a few files and processes: its bytes, its events."""
+    tap = harness.Tap()
+    script = "for i in 1 2 3; do cat /etc/hostname > f$i; done; cat f1 f2 f3 > all; ls -l > list; exit 0"
+    trace = tap.run(["bash", "-c", script])
+    (path,) = trace.flow_files()
+    yield path.read_bytes(), [json.dumps(e, sort_keys=True) for e in trace.events()], path.name
+    tap.finish(keep=False)
+
+
+def read_all(path, commands=COMMANDS):
+    """Runs each command on the file; none may die by a signal or hang. Gives what they returned."""
+    results = {}
+    for words in commands:
+        done = harness.read_command(*words, path)
+        assert done.returncode in (0, 1), (words, done.returncode, done.stderr[-2000:])
+        assert b"Sanitizer" not in done.stderr, done.stderr[-4000:]
+        results[words[0]] = done
+    return results
+
+
+def events_of(done, path):
+    """The events of a damaged file, each one that the sound file has too."""
+    lines = []
+    for line in done.stdout.splitlines():
+        lines.append(json.dumps(json.loads(line), sort_keys=True))
+    return lines
+
+
+def comparable(lines):
+    """Events without `t` (it counts from the first event that is left)."""
+    plain = []
+    for line in lines:
+        event = json.loads(line)
+        del event["t"]
+        plain.append(json.dumps(event, sort_keys=True))
+    return plain
+
+
+def positions(size, count, seed):
+    rng = random.Random(seed)
+    return sorted({0, 1, 7, 8, 15, 16, 31, 63, size - 1, *(rng.randrange(size) for _ in range(count))})
+
+
+def test_a_sound_file_passes(tap, sound):
+    data, events, name = sound
+    path = tap.folder / name
+    path.write_bytes(data)
+    results = read_all(path)
+    assert all(r.returncode == 0 for r in results.values()), results
+    assert len(events) > 50 and events_of(results["events"], path) == events
+
+
+def test_cut_at_many_places(tap, sound):
+    data, events, name = sound
+    all_events = set(comparable(events))
+    path = tap.folder / name
+    most = -1
+    for cut in positions(len(data), 120, 1):
+        path.write_bytes(data[:cut])
+        results = read_all(path, (["events", "--format", "json"], ["verify"], ["summary", "--json"]))
+        assert results["verify"].returncode == 1, f"verify says nothing of a file cut at {cut} of {len(data)}"
+        left = comparable(events_of(results["events"], path))
+        assert set(left) <= all_events, f"cut at {cut}: events that never were"
+        assert len(left) >= most, f"cut at {cut}: fewer events than of a shorter file"
+        most = len(left)
+        if results["summary"].returncode == 0:
+            assert json.loads(results["summary"].stdout)["partial"] is True, f"cut at {cut}: not called partial"
+    assert most == len(events), "a file that lost only the end of its index lost events"
+
+
+def test_each_command_on_cut_files(tap, sound):
+    data, _, name = sound
+    path = tap.folder / name
+    for cut in positions(len(data), 12, 2):
+        path.write_bytes(data[:cut])
+        read_all(path)
+
+
+def test_flipped_bytes(tap, sound):
+    data, events, name = sound
+    all_events = set(comparable(events))
+    path = tap.folder / name
+    survived = 0
+    for at in positions(len(data), 300, 3):
+        damaged = bytearray(data)
+        damaged[at] ^= random.Random(at).randrange(1, 256)
+        path.write_bytes(damaged)
+        results = read_all(path, (["events", "--format", "json"], ["verify"]))
+        assert results["verify"].returncode == 1, f"verify says nothing of the flipped byte {at}"
+        left = comparable(events_of(results["events"], path))
+        assert len(set(left) & all_events) >= 0
+        survived += len(left) == len(events)
+    assert survived > 20, "damage outside of the blocks costs no event"
+
+
+def test_each_command_on_flipped_bytes(tap, sound):
+    data, _, name = sound
+    path = tap.folder / name
+    for at in positions(len(data), 25, 4):
+        damaged = bytearray(data)
+        damaged[at] ^= 0x55
+        path.write_bytes(damaged)
+        read_all(path)
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    """A trace with many blocks: ten processes one after the other, each flushed when it ended."""
+    tap = harness.Tap()
+    daemon = tap.daemon()
+    for i in range(10):
+        done = daemon.call([harness.program("touch_all"), *(f"p{i}-{k}" for k in range(40))], cwd=tap.work)
+        assert done.returncode == 0
+        harness.wait_until("the process's events in the file", lambda i=i: stored(daemon) >= (i + 1) * 120)
+    trace = daemon.stop()
+    (path,) = trace.flow_files()
+    yield path.read_bytes(), trace.events(), path.name
+    tap.finish(keep=False)
+
+
+def stored(daemon):
+    done = harness.read_command("summary", "--json", daemon.spool)
+    return json.loads(done.stdout)["stored"] if done.returncode == 0 else 0
+
+
+def test_damage_in_one_place_costs_at_most_one_block(tap, blocks):
+    data, events, name = blocks
+    path = tap.folder / name
+    assert len(events) == 1200
+    rng = random.Random(5)
+    for at in sorted(rng.randrange(len(data) // 4, len(data)) for _ in range(60)):
+        damaged = bytearray(data)
+        damaged[at] ^= 0xff
+        path.write_bytes(damaged)
+        done = harness.read_command("events", "--format", "json", path)
+        left = done.stdout.count(b"\n")
+        assert left >= 1200 - 240, f"byte {at} of {len(data)} cost {1200 - left} events of 1200"
+
+
+def test_zeroed_beginning_and_garbage(tap, sound):
+    data, _, name = sound
+    path = tap.folder / name
+    for content in (bytes(2048) + data[2048:], b"", b"\0" * 100_000, b"not a trace\n" * 1000, data + b"\0" * 1000,
+                    data + data, data[100:], random.Random(6).randbytes(100_000)):
+        path.write_bytes(content)
+        results = read_all(path)
+        assert results["verify"].returncode == 1 or content.startswith(data)
+
+
+def test_missing_and_odd_paths_are_one_line_of_error(tap):
+    for path in (tap.folder / "absent.flow", tap.folder / "empty-folder", "/dev/null", "/proc/self/mem"):
+        if path.__class__ is not str and path.name == "empty-folder":
+            path.mkdir()
+        for words in COMMANDS:
+            done = harness.read_command(*words, path)
+            assert done.returncode == 1, (words, path, done.returncode, done.stdout[:300])
+            assert done.stderr.count(b"\n") == 1 and str(path).encode() in done.stderr, (words, done.stderr)
+
+
+def test_wrong_usage_is_status_2(tap):
+    for words in ([], ["no-such-command"], ["summary"], ["events", "--format", "xml", "."], ["files", "--no-such"],
+                  ["run"], ["run", "--tag", "x", "--", "true"]):
+        done = harness.read_command(*words)
+        assert done.returncode == 2, (words, done.returncode, done.stderr)
+        assert done.stderr, words
