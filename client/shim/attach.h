@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+/* What only attach.c and the image's start need of each other. */
+#ifndef FT_SHIM_ATTACH_H
+#define FT_SHIM_ATTACH_H
+
+#include "client/shim/shim.h"
+
+/* start.c: reads the settings unless this is a secure execution or a second copy of the library. */
+void ft_settings_decide(void);
+
+#endif

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "client/shim/fd.h"
+
+#include "client/shim/hot.h"
+#include "client/shim/name.h"
+
+enum { MID = 512, DESCRIPTIONS_PER_PAGE = FT_PAGE_BYTES / sizeof(struct ft_description), DESCRIPTION_PAGES = 512 };
+
+_Static_assert(sizeof(struct ft_fd) * FT_FD_LEAF == FT_PAGE_BYTES, "a leaf is a page");
+
+struct ft_fd *ft_fd_leaves[FT_FD_DIRECT / FT_FD_LEAF];
+
+/* Descriptors from FT_FD_DIRECT on: root -> page of leaf pointers -> leaf. FT_FD_MAX = MID * MID * FT_FD_LEAF * 2. */
+static struct ft_fd **far_pages[FT_FD_MAX / (MID * FT_FD_LEAF)];
+
+/* Free descriptions, a stack: number of the first + 1 | tag << 32, so that a number taken and put back is noticed. */
+static uint64_t free_descriptions;
+static struct ft_description *description_pages[DESCRIPTION_PAGES];
+static uint32_t description_count;
+
+/* A pointer that whoever comes first sets to a page of memory. */
+static void *page_at(void *place) {
+    void **pointer = place;
+    void *page = __atomic_load_n(pointer, __ATOMIC_ACQUIRE);
+    if (page != NULL) return page;
+    void *made = ft_arena_page();
+    if (made == NULL) return NULL;
+    if (__atomic_compare_exchange_n(pointer, &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return made;
+    return page;
+}
+
+struct ft_fd *ft_fd_find_far(int fd) {
+    if (fd < 0 || fd >= FT_FD_MAX) return NULL;
+    unsigned leaf = (unsigned)fd / FT_FD_LEAF;
+    struct ft_fd **page = __atomic_load_n(&far_pages[leaf / MID], __ATOMIC_ACQUIRE);
+    if (page == NULL) return NULL;
+    struct ft_fd *slots = __atomic_load_n(&page[leaf % MID], __ATOMIC_ACQUIRE);
+    return slots != NULL ? &slots[(unsigned)fd % FT_FD_LEAF] : NULL;
+}
+
+struct ft_fd *ft_fd_make(int fd) {
+    if (fd < 0 || fd >= FT_FD_MAX) return NULL;
+    unsigned leaf = (unsigned)fd / FT_FD_LEAF;
+    struct ft_fd *slots;
+    if (fd < FT_FD_DIRECT) {
+        slots = page_at(&ft_fd_leaves[leaf]);
+    } else {
+        struct ft_fd **page = page_at(&far_pages[leaf / MID]);
+        slots = page != NULL ? page_at(&page[leaf % MID]) : NULL;
+    }
+    return slots != NULL ? &slots[(unsigned)fd % FT_FD_LEAF] : NULL;
+}
+
+static struct ft_description *description_at(uint32_t number) {
+    return &description_pages[number / DESCRIPTIONS_PER_PAGE][number % DESCRIPTIONS_PER_PAGE];
+}
+
+static struct ft_description *description_get(void) {
+    uint64_t seen = __atomic_load_n(&free_descriptions, __ATOMIC_ACQUIRE);
+    while ((uint32_t)seen != 0) {
+        struct ft_description *first = description_at((uint32_t)seen - 1);
+        uint64_t next = (uint64_t)__atomic_load_n(&first->next, __ATOMIC_RELAXED) | ((seen >> 32) + 1) << 32;
+        if (__atomic_compare_exchange_n(&free_descriptions, &seen, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return first;
+    }
+    uint32_t number = __atomic_fetch_add(&description_count, 1, __ATOMIC_RELAXED);
+    if (number >= DESCRIPTION_PAGES * DESCRIPTIONS_PER_PAGE) {
+        __atomic_fetch_sub(&description_count, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    struct ft_description *page = page_at(&description_pages[number / DESCRIPTIONS_PER_PAGE]);
+    if (page == NULL) return NULL;
+    page[number % DESCRIPTIONS_PER_PAGE].number = number;
+    return &page[number % DESCRIPTIONS_PER_PAGE];
+}
+
+static void description_put(struct ft_description *description) {
+    if (description == NULL || __atomic_sub_fetch(&description->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+    uint64_t seen = __atomic_load_n(&free_descriptions, __ATOMIC_ACQUIRE);
+    uint64_t first;
+    do {
+        __atomic_store_n(&description->next, (uint32_t)seen, __ATOMIC_RELAXED);
+        first = (uint64_t)(description->number + 1) | ((seen >> 32) + 1) << 32;
+    } while (!__atomic_compare_exchange_n(&free_descriptions, &seen, first, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+
+static int is_frozen(void) {
+    return ft_thread.vfork_depth != 0; /* a vfork child's descriptors are not its parent's */
+}
+
+static void set(struct ft_fd *slot, uint32_t file, uint8_t kind, struct ft_description *description) {
+    struct ft_description *old = __atomic_exchange_n(&slot->description, description, __ATOMIC_ACQ_REL);
+    slot->kind = kind;
+    slot->counted = 0;
+    slot->stream = NULL;
+    __atomic_store_n(&slot->file, file, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&slot->generation, 1, __ATOMIC_RELEASE);
+    description_put(old);
+}
+
+void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int close_on_exec) {
+    if (is_frozen()) return;
+    struct ft_fd *slot = ft_fd_make(fd);
+    if (slot == NULL) return;
+    struct ft_description *description = position >= 0 ? description_get() : NULL;
+    if (description != NULL) {
+        description->position = position;
+        description->fork_count = ft_process.fork_count;
+        description->spawn_count = ft_process.spawn_count;
+        description->close_on_exec = close_on_exec != 0;
+        __atomic_store_n(&description->references, 1, __ATOMIC_RELEASE);
+    }
+    set(slot, file, kind, description);
+}
+
+void ft_fd_closing(int fd) {
+    struct ft_fd *slot = ft_fd_find(fd);
+    if (slot != NULL && !is_frozen()) set(slot, 0, FT_FILE_WIRE_UNKNOWN, NULL);
+}
+
+void ft_fd_closing_range(unsigned first, unsigned last) {
+    if (is_frozen()) return;
+    for (unsigned fd = first; fd <= last && fd < FT_FD_MAX;) {
+        struct ft_fd *slot = ft_fd_find((int)fd);
+        if (slot != NULL) {
+            set(slot, 0, FT_FILE_WIRE_UNKNOWN, NULL);
+            fd++;
+        } else if (fd >= FT_FD_DIRECT && far_pages[fd / (MID * FT_FD_LEAF)] == NULL) {
+            fd = (fd / (MID * FT_FD_LEAF) + 1) * (MID * FT_FD_LEAF);
+        } else {
+            fd = (fd / FT_FD_LEAF + 1) * FT_FD_LEAF;
+        }
+    }
+}
+
+void ft_fd_duplicated(int from, int to) {
+    if (is_frozen() || from == to) return;
+    struct ft_fd *source = ft_fd_find(from);
+    struct ft_fd *target = ft_fd_make(to);
+    if (target == NULL) return;
+    if (source == NULL) {
+        set(target, 0, FT_FILE_WIRE_UNKNOWN, NULL);
+        return;
+    }
+    struct ft_description *description = source->description;
+    if (description != NULL) __atomic_fetch_add(&description->references, 1, __ATOMIC_ACQ_REL);
+    set(target, source->file, source->kind, description);
+}
+
+void ft_fd_untrack(int fd) {
+    struct ft_fd *slot = ft_fd_find(fd);
+    if (slot != NULL && slot->description != NULL) slot->description->position = -1;
+}
+
+static void forget_leaf(struct ft_fd *leaf, int directories_only) {
+    for (int i = 0; leaf != NULL && i < FT_FD_LEAF; i++) {
+        if (leaf[i].file == 0 || leaf[i].file == FT_FILE_EXCLUDED) continue;
+        if (directories_only && leaf[i].kind != FT_FILE_WIRE_DIRECTORY) continue;
+        leaf[i].file = 0;
+    }
+}
+
+static void forget(int directories_only) {
+    for (int i = 0; i < FT_FD_DIRECT / FT_FD_LEAF; i++) forget_leaf(ft_fd_leaves[i], directories_only);
+    for (size_t i = 0; i < sizeof(far_pages) / sizeof(far_pages[0]); i++)
+        for (int j = 0; far_pages[i] != NULL && j < MID; j++) forget_leaf(far_pages[i][j], directories_only);
+}
+
+void ft_fd_forget_all(void) {
+    forget(0);
+}
+
+void ft_fd_forget_directories(void) {
+    if (is_frozen()) return;
+    forget(1);
+    ft_process.cwd_file = 0;
+}
+
+void ft_fd_first_use(struct ft_call_state *state, int fd) {
+    if (state->file == 0) {
+        if (fd < 0 || ft_process.sandboxed || is_frozen()) return;
+        struct ft_fd *slot = state->slot != NULL ? state->slot : ft_fd_make(fd);
+        if (slot == NULL) return;
+        uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);
+        struct ft_inode inode;
+        uint32_t file = ft_name_descriptor(fd, &inode);
+        if (file == 0) return;
+        state->file = file;
+        state->slot = slot;
+        state->generation = generation;
+        if (__atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE) == generation) {
+            slot->kind = inode.kind;
+            __atomic_store_n(&slot->file, file, __ATOMIC_RELAXED);
+        }
+    }
+    if (state->file == FT_FILE_EXCLUDED) {
+        state->excluded = 1;
+        state->file = 0;
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The shim's table of descriptors: for each number, which file it is now.
+ *
+ * A slot's generation changes whenever the number may change hands: before a close, after an open. A wrapper compares
+ * it before and after its call. Descriptors that were dup'ed share a file id and a description (the position).
+ */
+#ifndef FT_SHIM_FD_H
+#define FT_SHIM_FD_H
+
+#include "client/shim/shim.h"
+
+struct ft_call_state;
+
+/* An open file description that this process opened. */
+struct ft_description {
+    int64_t position; /* -1: not known */
+    uint32_t fork_count, spawn_count; /* ft_process's when opened: others may have moved it since where they differ */
+    uint32_t references;
+    uint32_t next, number; /* of the stack of free ones */
+    uint8_t close_on_exec;
+};
+
+struct ft_fd {
+    uint32_t generation;
+    uint32_t file; /* 0: unknown; FT_FILE_EXCLUDED: not to be recorded */
+    struct ft_description *description; /* NULL: position unknown */
+    uint8_t kind; /* enum ft_file_kind_wire */
+    uint8_t reserved[3];
+    uint32_t counted; /* streams: bytes in the write buffer that were recorded already */
+    void *stream;     /* FILE that was opened on it */
+};
+
+#define FT_FILE_EXCLUDED UINT32_MAX
+
+enum { FT_FD_LEAF = 128, FT_FD_DIRECT = 1024, FT_FD_MAX = 1 << 26 };
+
+/* Leaves of the first FT_FD_DIRECT descriptors; the others behind a radix tree. */
+extern struct ft_fd *ft_fd_leaves[FT_FD_DIRECT / FT_FD_LEAF];
+
+/* Slot of a descriptor at or above FT_FD_DIRECT; NULL where it has none yet. */
+struct ft_fd *ft_fd_find_far(int fd);
+/* Slot of a descriptor, made where it has none; NULL where there is no memory for it. */
+struct ft_fd *ft_fd_make(int fd);
+
+FT_HOT struct ft_fd *ft_fd_find(int fd) {
+    if (ft_likely((unsigned)fd < FT_FD_DIRECT)) {
+        struct ft_fd *leaf = __atomic_load_n(&ft_fd_leaves[(unsigned)fd / FT_FD_LEAF], __ATOMIC_ACQUIRE);
+        return ft_likely(leaf != NULL) ? &leaf[(unsigned)fd % FT_FD_LEAF] : NULL;
+    }
+    return ft_fd_find_far(fd);
+}
+
+/* Names a descriptor that was not seen being opened (inherited, received, made by an unwrapped call), or marks the
+ * call excluded. Keeps the call's state current. */
+void ft_fd_first_use(struct ft_call_state *state, int fd);
+
+/* Position before a call that moved it by `bytes`, and moves it; -1 where it is not known. */
+FT_HOT int64_t ft_fd_move(struct ft_fd *slot, long bytes) {
+    if (slot == NULL) return -1;
+    struct ft_description *description = slot->description;
+    if (description == NULL || description->fork_count != ft_process.fork_count) return -1;
+    if (!description->close_on_exec && description->spawn_count != ft_process.spawn_count) return -1;
+    if (description->position < 0) return -1;
+    if (ft_likely(ft_process.ordinal == 1)) /* one thread: no lock */
+        return (int64_t)ft_local_add((uint64_t *)&description->position, (uint64_t)bytes);
+    return __atomic_fetch_add(&description->position, bytes, __ATOMIC_RELAXED);
+}
+
+/* The descriptor is a new file: after the call that made it. `position` -1: not to be followed. */
+void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int close_on_exec);
+/* The number is about to be closed (or to become another file's). */
+void ft_fd_closing(int fd);
+void ft_fd_closing_range(unsigned first, unsigned last);
+/* `to` was made a duplicate of `from`. */
+void ft_fd_duplicated(int from, int to);
+/* lseek or the like put it there. */
+FT_HOT void ft_fd_positioned(struct ft_fd *slot, int64_t position) {
+    struct ft_description *description = slot != NULL ? slot->description : NULL;
+    if (description != NULL && description->position >= 0)
+        __atomic_store_n(&description->position, position, __ATOMIC_RELAXED);
+}
+/* The position is not followed any more: something moves it unseen (a stream's buffer). */
+void ft_fd_untrack(int fd);
+/* After a rename: what the names of directories were is not certain any more. */
+void ft_fd_forget_directories(void);
+/* In a forked child: ids and positions of the parent's segment mean nothing here. */
+void ft_fd_forget_all(void);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Globs of absolute paths. `*` and `?` match any byte, `/` too, so that "/data/" followed by `*` is a whole tree;
+ * `[...]` is a set, with ranges, negated by a first `!` or `^`. A backslash takes the next byte as it is.
+ */
+#ifndef FT_SHIM_GLOB_H
+#define FT_SHIM_GLOB_H
+
+#include <stddef.h>
+
+enum { FT_GLOBS_MAX = 32 };
+
+struct ft_globs {
+    unsigned count;
+    struct {
+        const char *bytes;
+        unsigned n;
+    } entries[FT_GLOBS_MAX];
+};
+
+/* Keeps the pointer. Empty ones and those beyond FT_GLOBS_MAX are left out (counted as settings ignored). */
+void ft_globs_add(struct ft_globs *globs, const char *bytes, size_t n);
+/* Colon-separated; copied; relative ones are joined to the working directory. NULL: nothing. */
+void ft_globs_add_list(struct ft_globs *globs, const char *list);
+int ft_globs_match(const struct ft_globs *globs, const char *path, size_t n);
+
+#endif

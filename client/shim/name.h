@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Names of files: DEFINE records. Joining a relative name to its directory is left to the reader, so nothing is copied
+ * here but the bytes that the program passed.
+ */
+#ifndef FT_SHIM_NAME_H
+#define FT_SHIM_NAME_H
+
+#include "client/shim/hot.h"
+
+/*
+ * Defines what `path`, as passed with `dirfd`, names. Returns its file id, FT_FILE_EXCLUDED where the settings leave it
+ * out, or 0 where it could not be defined. *is_cut is set when a prefix was kept. An empty path is dirfd's own file.
+ */
+uint32_t ft_name_path(int dirfd, const char *path, int *is_cut);
+
+/* Defines a descriptor by what the kernel says of it; fills *inode. As above. Makes system calls. */
+uint32_t ft_name_descriptor(int fd, struct ft_inode *inode);
+
+/* Defines any string under a new id. Returns 0 where there was no slot. */
+uint32_t ft_name_string(const char *text, size_t n);
+
+/* In a forked child: another thread of the parent may have been inside. */
+void ft_name_reset(void);
+
+/* Kind, device and inode of an open descriptor; known = 0 where it cannot be asked. */
+void ft_name_inode(int fd, struct ft_inode *inode);
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/* Ends of calls that are not on the hot path: names, second files, extensions. */
+#include "client/shim/name.h"
+#include "proto/calls.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+void ft_begin_nested(struct ft_call_state *state, const void *frame) {
+    /* The stack grows down: a call whose frame is not above this one was left by longjmp or an exception. */
+    if ((uintptr_t)ft_thread.call_frame <= (uintptr_t)frame) {
+        state->call_before = 0;
+        return;
+    }
+    state->file_before = state->line->file;
+    state->fd_before = state->line->fd;
+    state->start_before = state->line->call_start;
+    state->frame_before = ft_thread.call_frame;
+}
+
+void ft_end_nested(const struct ft_call_state *state) {
+    struct ft_line *line = state->line;
+    line->call = 0;
+    __asm__ volatile("" : : : "memory");
+    line->file = state->file_before;
+    line->fd = state->fd_before;
+    line->call_start = state->start_before;
+    ft_thread.call_frame = state->frame_before;
+    __asm__ volatile("" : : : "memory"); /* shown last, when what belongs to it is there */
+    line->call = state->call_before;
+}
+
+/* A record under construction; extensions by the number of their bit. */
+enum { EXT_BITS = 12, EXT_INODE_BIT = 8 };
+struct draft {
+    uint64_t word2, word3, second_inode;
+    uint64_t ext[EXT_BITS];
+    unsigned mask, flags, fd16;
+};
+
+static void extend(struct draft *draft, unsigned bit, uint64_t value) {
+    draft->ext[__builtin_ctz(bit)] = value;
+    draft->mask |= bit;
+}
+
+static uint64_t vector_bytes(const struct iovec *vector, size_t count) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count && i < IOV_MAX; i++) bytes += vector[i].iov_len;
+    return bytes;
+}
+
+/* What was asked, as far as it lies in memory that the kernel did not refuse. */
+static int asked_size(const struct ft_outcome *o, uint64_t *size) {
+    const struct ft_args *a = o->args;
+    if (a->has_size) {
+        *size = (uint64_t)a->size;
+        return 1;
+    }
+    if (o->error == EFAULT || o->error == EINVAL) return 0;
+    if (a->vector != NULL)
+        *size = vector_bytes(a->vector, a->vector_count);
+    else if (a->message != NULL)
+        *size = vector_bytes(a->message->msg_iov, a->message->msg_iovlen);
+    else
+        return 0;
+    return 1;
+}
+
+static int asked_offset(const struct ft_outcome *o, int64_t *offset) {
+    const struct ft_args *a = o->args;
+    if (o->has_position) {
+        *offset = o->position;
+        return 1;
+    }
+    if (a->shifts != NULL) {
+        if (o->error == EFAULT) return 0;
+        *offset = *a->shifts - (o->result > 0 ? o->result : 0);
+        return 1;
+    }
+    if (!a->has_offset || (a->offset_or_moves && a->offset == -1)) return 0;
+    *offset = a->offset;
+    return 1;
+}
+
+static enum ft_result result_of(struct draft *draft, const struct ft_outcome *o, int fd, int has_size, uint64_t size,
+                                int has_offset, int64_t offset) {
+    if (o->args->ret == FT_RET_NONE) return FT_RESULT_NONE;
+    if (o->result == -1) return FT_RESULT_ERROR;
+    if (o->result == 0) return FT_RESULT_ZERO;
+    if (o->args->ret == FT_RET_FD && o->result == fd) return FT_RESULT_FD;
+    if (has_size && (uint64_t)o->result == size) return FT_RESULT_SIZE;
+    if (has_offset && o->result == offset) return FT_RESULT_OFFSET;
+    if (!has_offset && (uint64_t)o->result <= FT_OFFSET_MAX) return FT_RESULT_SMALL;
+    extend(draft, FT_EXT_RESULT, (uint64_t)o->result);
+    return FT_RESULT_EXT;
+}
+
+static void write_record(const struct ft_call_state *state, unsigned call, const struct draft *draft, uint64_t duration,
+                         uint64_t end, uint64_t bytes) {
+    unsigned words = 0;
+    for (unsigned i = 0; i < EXT_BITS; i++)
+        if (draft->mask & 1u << i) words += i == EXT_INODE_BIT ? 2 : 1;
+    uint32_t slots = draft->mask == 0 ? 1 : 1 + (1 + words + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
+    struct ft_chunk_head *chunk;
+    ft_local_increment(&state->line->emitted);
+    uint64_t *word = ft_ring_reserve(ft_thread.writer, slots, end, &chunk);
+    if (word == NULL) {
+        ft_ring_drop(ft_thread.writer, call, bytes, duration);
+        return;
+    }
+    word[1] = (end - chunk->base_ticks) | (duration >= FT_DURATION_EXT ? FT_DURATION_EXT : duration) << 40;
+    word[2] = draft->word2;
+    word[3] = draft->word3;
+    if (slots > 1) word[4] = draft->mask;
+    uint64_t *next = word + 5;
+    for (unsigned i = 0; i < EXT_BITS; i++) {
+        if (!(draft->mask & 1u << i)) continue;
+        *next++ = draft->ext[i];
+        if (i == EXT_INODE_BIT) *next++ = draft->second_inode;
+    }
+    /* Release: partner is the reader's second look at the chunk (proto/ring.h). */
+    __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, slots, call, draft->flags, chunk->fill, draft->fd16),
+                     __ATOMIC_RELEASE);
+}
+
+static void put_fd(struct draft *draft, int has_fd, int fd) {
+    draft->fd16 = FT_FD16_NONE;
+    if (!has_fd || fd < 0) return;
+    if ((unsigned)fd < FT_FD16_EXT) {
+        draft->fd16 = (unsigned)fd;
+    } else {
+        draft->fd16 = FT_FD16_EXT;
+        extend(draft, FT_EXT_FD, (uint32_t)fd);
+    }
+}
+
+static void put_size_and_arg(struct draft *draft, const struct ft_args *a, int has_size, uint64_t size) {
+    if (has_size) {
+        draft->flags |= FT_CALL_SIZE;
+        if (size >> 32 != 0)
+            extend(draft, FT_EXT_SIZE, size);
+        else
+            draft->word2 |= size << 32;
+    }
+    if (!a->has_arg) return;
+    if (!has_size && a->arg >> 32 == 0) {
+        draft->flags |= FT_CALL_ARG;
+        draft->word2 |= a->arg << 32;
+    } else {
+        extend(draft, FT_EXT_ARG, a->arg);
+    }
+}
+
+static void put_bytes(struct draft *draft, const struct ft_outcome *o, int has_size, uint64_t size) {
+    if (!o->has_bytes) {
+        if (o->args->no_bytes || o->args->ret != FT_RET_BYTES) draft->flags |= FT_CALL_NO_BYTES;
+    } else if (o->bytes == 0) {
+        draft->flags |= FT_CALL_NO_BYTES;
+    } else if (has_size && o->bytes == size) {
+        draft->flags |= FT_CALL_BYTES_SIZE;
+    } else {
+        extend(draft, FT_EXT_BYTES, o->bytes);
+    }
+}
+
+static uint64_t moved_bytes(const struct ft_outcome *o) {
+    if (o->has_bytes) return o->bytes;
+    return o->args->ret == FT_RET_BYTES && !o->args->no_bytes && o->result > 0 ? (uint64_t)o->result : 0;
+}
+
+static unsigned state_flags(const struct ft_call_state *state, const struct ft_outcome *o) {
+    unsigned flags = o->is_cut ? FT_CALL_CUT : 0u;
+    if (ft_thread.why & FT_WHY_COARSE) flags |= FT_CALL_COARSE;
+    if (ft_thread.vfork_depth != 0) flags |= FT_CALL_VFORK;
+    if (state->slot != NULL && __atomic_load_n(&state->slot->generation, __ATOMIC_RELAXED) != state->generation)
+        flags |= FT_CALL_RACED;
+    return flags;
+}
+
+void ft_record(const struct ft_call_state *state, unsigned call, const struct ft_outcome *o) {
+    const struct ft_args *a = o->args;
+    struct draft draft = {.flags = state_flags(state, o), .word2 = state->file};
+    uint64_t size = 0, duration = o->end - state->start;
+    int64_t offset = 0;
+    int opened = a->ret == FT_RET_FD && o->result >= 0;
+    int fd = opened ? (int)o->result : a->fd;
+    int has_size = asked_size(o, &size), has_offset = asked_offset(o, &offset);
+    put_fd(&draft, a->has_fd || opened, fd);
+    put_size_and_arg(&draft, a, has_size, size);
+    put_bytes(&draft, o, has_size, size);
+    if (duration >= FT_DURATION_EXT) extend(&draft, FT_EXT_DURATION, duration);
+    enum ft_result result = result_of(&draft, o, fd, has_size, size, has_offset, offset);
+    uint64_t low = result == FT_RESULT_SMALL ? (uint64_t)o->result : 0;
+    if (has_offset) {
+        draft.flags |= FT_CALL_OFFSET;
+        if ((uint64_t)offset > FT_OFFSET_MAX)
+            extend(&draft, FT_EXT_OFFSET, (uint64_t)offset);
+        else
+            low = (uint64_t)offset;
+    }
+    draft.word3 = low | (uint64_t)(o->error & 4095) << 48 | (uint64_t)result << 60;
+    if (a->has_fd2 || o->file2 != 0)
+        extend(&draft, FT_EXT_FILE2, o->file2 | (uint64_t)(uint32_t)(a->has_fd2 ? a->fd2 : -1) << 32);
+    if (o->inode.known) {
+        extend(&draft, FT_EXT_INODE, o->inode.device);
+        draft.second_inode = o->inode.inode;
+        extend(&draft, FT_EXT_KIND, o->inode.kind);
+    }
+    if (o->has_fds) extend(&draft, FT_EXT_FDS, (uint32_t)o->fds[0] | (uint64_t)(uint32_t)o->fds[1] << 32);
+    write_record(state, call, &draft, duration, o->end, moved_bytes(o));
+}
+
+/* Errno of a failed call, 0 where it did not fail; the result becomes what is stored. */
+static int error_of(enum ft_ret ret, long *result, int error) {
+    long r = *result;
+    switch (ret) {
+    case FT_RET_STATUS:
+    case FT_RET_BYTES:
+    case FT_RET_FD:
+    case FT_RET_VALUE:
+    case FT_RET_POSITION: return r == -1 ? error : 0;
+    case FT_RET_ERRNUM: return (int)r;
+    case FT_RET_NEGATIVE:
+        if (r >= 0) return 0;
+        *result = -1;
+        return (int)-r;
+    case FT_RET_POINTER:
+        *result = r == 0 ? -1 : 0;
+        return r == 0 ? error : 0;
+    case FT_RET_MAPPING:
+        if (r != -1) *result = 0;
+        return r == -1 ? error : 0;
+    case FT_RET_END: *result = r != 0; return 0;
+    default: return 0;
+    }
+}
+
+static int is_position_kind(uint8_t kind) {
+    return kind == FT_FILE_WIRE_REGULAR || kind == FT_FILE_WIRE_BLOCK;
+}
+
+void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int fd, int flags, int is_stream) {
+    if (ft_thread.vfork_depth != 0) return;
+    if (o->args->has_fd || state->file == 0) {
+        ft_fd_closing(fd); /* no path of its own (accepted, memfd, socket): named at first use */
+        return;
+    }
+    if (state->file == FT_FILE_EXCLUDED) {
+        ft_fd_opened(fd, FT_FILE_EXCLUDED, FT_FILE_WIRE_UNKNOWN, -1, 0);
+        return;
+    }
+    ft_name_inode(fd, &o->inode);
+    int follow = is_position_kind(o->inode.kind) && !(flags & O_APPEND) && !is_stream;
+    ft_fd_opened(fd, state->file, o->inode.kind, follow ? 0 : -1, (flags & O_CLOEXEC) != 0);
+}
+
+/* The second descriptor of sendfile and its like, and where the first one was. */
+static void note_transfer(const struct ft_call_state *state, struct ft_outcome *o, unsigned call) {
+    const struct ft_args *a = o->args;
+    struct ft_call_state other = {.slot = ft_fd_find(a->fd2)};
+    if (other.slot != NULL) other.file = __atomic_load_n(&other.slot->file, __ATOMIC_RELAXED);
+    if (other.file - 1 >= FT_FILE_EXCLUDED - 1) ft_fd_first_use(&other, a->fd2);
+    o->file2 = other.file;
+    if (o->result <= 0 || call == FT_CALL_ID_tee) return;
+    if (!a->has_shifts2 || a->shifts2 == NULL) ft_fd_move(other.slot, o->result);
+    if (a->has_shifts && a->shifts == NULL) {
+        o->position = ft_fd_move(state->slot, o->result);
+        o->has_position = o->position >= 0;
+    }
+}
+
+void ft_end_slow(const struct ft_call_state *running, unsigned call, const struct ft_outcome *given) {
+    struct ft_call_state state = *running;
+    struct ft_outcome o = *given;
+    const struct ft_args *a = o.args;
+    if (!o.has_error) o.error = error_of(a->ret, &o.result, errno);
+    if (a->has_path && o.error != EFAULT) {
+        state.slot = NULL;
+        state.file = ft_name_path(a->dirfd, a->path, &o.is_cut);
+    }
+    if (a->has_path2 && o.error != EFAULT) o.file2 = ft_name_path(a->dirfd2, a->path2, &o.is_cut);
+    if (o.file2 == FT_FILE_EXCLUDED) o.file2 = 0;
+    if (a->opens && o.error == 0) ft_note_opened(&state, &o, (int)o.result, (int)a->arg, 0);
+    if (state.file == FT_FILE_EXCLUDED) return;
+    if (a->has_fd2) note_transfer(&state, &o, call);
+    ft_record(&state, call, &o);
+    if (a->renames && o.error == 0) ft_fd_forget_directories();
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "client/shim/settings.h"
+
+#include "client/shim/glob.h"
+#include "client/shim/real.h"
+#include "proto/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+struct ft_saved ft_saved;
+int ft_debug;
+char ft_socket_path[108];
+
+/* Room for what is kept of the environment; further variables are not put back. */
+static char *saved_bytes;
+static size_t saved_room;
+
+static struct ft_globs include, exclude;
+
+void ft_debug_say(const char *what, long value) {
+    if (!ft_debug) return;
+    char line[160] = "flowtap: ";
+    size_t n = 9;
+    while (*what != 0 && n < 120) line[n++] = *what++;
+    line[n++] = ' ';
+    unsigned long rest = value < 0 ? 0ul - (unsigned long)value : (unsigned long)value;
+    char digits[24];
+    int count = 0;
+    if (value < 0) line[n++] = '-';
+    do digits[count++] = (char)('0' + rest % 10);
+    while ((rest /= 10) != 0);
+    while (count > 0) line[n++] = digits[--count];
+    line[n++] = '\n';
+    ft_sys(SYS_write, 2, line, n);
+}
+
+const char *ft_settings_find(char *const *envp, const char *name) {
+    for (size_t i = 0; envp != NULL && envp[i] != NULL; i++) {
+        if (envp[i][0] != name[0] || !ft_has_prefix(envp[i], name)) continue;
+        size_t n = ft_length(name);
+        if (envp[i][n] == '=') return envp[i] + n + 1;
+    }
+    return NULL;
+}
+
+static const char *save(const char *text, size_t n) {
+    if (saved_bytes == NULL) {
+        saved_bytes = ft_arena_page();
+        saved_room = saved_bytes != NULL ? FT_PAGE_BYTES : 0;
+    }
+    if (n + 1 > saved_room) return NULL;
+    char *kept = saved_bytes;
+    ft_copy(kept, text, n);
+    kept[n] = 0;
+    saved_bytes += n + 1;
+    saved_room -= n + 1;
+    return kept;
+}
+
+/* The entry of LD_PRELOAD that is this library, kept as it stands there. */
+static void save_preload(const char *list) {
+    static const char own[] = "libflowtap-preload.so";
+    for (const char *entry = list; entry != NULL && *entry != 0;) {
+        size_t n = 0;
+        while (entry[n] != 0 && entry[n] != ':' && entry[n] != ' ') n++;
+        if (n >= sizeof(own) - 1 && ft_is_equal(entry + n - (sizeof(own) - 1), own, sizeof(own) - 1))
+            ft_saved.preload = save(entry, n);
+        entry += entry[n] != 0 ? n + 1 : n;
+    }
+}
+
+static void save_environment(char *const *envp) {
+    save_preload(ft_settings_find(envp, "LD_PRELOAD"));
+    if (ft_saved.preload == NULL) {
+        const char *path = ft_real_own_path();
+        if (path[0] == '/') ft_saved.preload = save(path, ft_length(path));
+    }
+    for (size_t i = 0; envp != NULL && envp[i] != NULL && ft_saved.count < FT_SAVED_MAX; i++) {
+        if (!ft_has_prefix(envp[i], "FLOWTAP")) continue;
+        const char *kept = save(envp[i], ft_length(envp[i]));
+        if (kept != NULL) ft_saved.variables[ft_saved.count++] = kept;
+    }
+}
+
+static void ignore_setting(const char *name) {
+    ft_process.settings_ignored++;
+    ft_debug_say(name, (long)ft_process.settings_ignored);
+}
+
+static void set_socket(const char *path) {
+    size_t n = path != NULL ? ft_length(path) : 0;
+    if (path != NULL && (n == 0 || n >= FT_SOCKET_PATH_MAX || path[0] != '/')) {
+        ignore_setting("FLOWTAP_SOCKET cannot be used");
+        path = NULL;
+    }
+    if (path == NULL) {
+        path = FT_SOCKET_DEFAULT;
+        n = sizeof(FT_SOCKET_DEFAULT) - 1;
+    }
+    ft_copy(ft_socket_path, path, n);
+    ft_socket_path[n] = 0;
+}
+
+static void set_mode(const char *mode) {
+    if (mode == NULL) return;
+    size_t n = ft_length(mode);
+    if (n == 3 && ft_is_equal(mode, "off", 3))
+        ft_process.wanted = 0;
+    else if (!(n == 5 && ft_is_equal(mode, "trace", 5)) && !(n == 7 && ft_is_equal(mode, "profile", 7)))
+        ignore_setting("FLOWTAP_MODE is none of trace, profile, off");
+}
+
+/* A protobuf varint; moves *at. */
+static uint64_t varint(const uint8_t *bytes, size_t n, size_t *at) {
+    uint64_t value = 0;
+    for (unsigned shift = 0; *at < n && shift < 64; shift += 7) {
+        uint8_t byte = bytes[(*at)++];
+        value |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) return value;
+    }
+    *at = n;
+    return 0;
+}
+
+static void apply_number(uint64_t field, uint64_t value) {
+    switch (field) {
+    case 1:
+        if (value != FT_RING_ABI_MAJOR) ft_process.wanted = 0;
+        break;
+    case 2:
+        if (value == 3) ft_process.wanted = 0;
+        break;
+    case 3: ft_process.clock = (uint8_t)value; break;
+    case 4:
+        if (value >= FT_CHUNKS_AT_ATTACH && value < FT_CHUNKS_MAX) ft_process.chunks_max = (uint32_t)value;
+        break;
+    case 5: ft_process.want_start_time = value != 0; break;
+    case 6: ft_process.follow_clean_env = value == 0; break;
+    default: break;
+    }
+}
+
+static void apply_policy(const uint8_t *bytes, size_t n) {
+    for (size_t at = 0; at < n;) {
+        uint64_t key = varint(bytes, n, &at);
+        switch (key & 7) {
+        case 0: apply_number(key >> 3, varint(bytes, n, &at)); break;
+        case 2: {
+            uint64_t length = varint(bytes, n, &at);
+            if (length > n - at) return;
+            if (key >> 3 == 7) ft_globs_add(&include, (const char *)bytes + at, length);
+            if (key >> 3 == 8) ft_globs_add(&exclude, (const char *)bytes + at, length);
+            at += length;
+            break;
+        }
+        case 1: at = n - at >= 8 ? at + 8 : n; break;
+        case 5: at = n - at >= 4 ? at + 4 : n; break;
+        default: return;
+        }
+    }
+}
+
+/* 0, or -errno: then there is no daemon to be had. */
+static long read_policy(void) {
+    char path[sizeof(ft_socket_path) + sizeof(FT_POLICY_SUFFIX)];
+    size_t n = ft_length(ft_socket_path);
+    ft_copy(path, ft_socket_path, n);
+    ft_copy(path + n, FT_POLICY_SUFFIX, sizeof(FT_POLICY_SUFFIX));
+    uint8_t *bytes = ft_arena_page(); /* the globs stay there */
+    if (bytes == NULL) return -ENOMEM;
+    long fd = ft_sys(SYS_openat, FT_AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return fd;
+    long got = ft_sys(SYS_pread64, fd, bytes, FT_POLICY_BYTES_MAX, 0);
+    ft_sys(SYS_close, fd);
+    if (got < 0) return got;
+    apply_policy(bytes, (size_t)got);
+    return 0;
+}
+
+void ft_settings_read(char *const *envp) {
+    const char *on = ft_settings_find(envp, "FLOWTAP");
+    if (on == NULL) return;
+    if (on[0] != '1' || on[1] != 0) {
+        if (!(on[0] == '0' && on[1] == 0) && on[0] != 0) ignore_setting("FLOWTAP is neither 0 nor 1");
+        return;
+    }
+    const char *debug = ft_settings_find(envp, "FLOWTAP_DEBUG");
+    ft_debug = debug != NULL && debug[0] != 0 && !(debug[0] == '0' && debug[1] == 0);
+    ft_process.wanted = 1;
+    ft_process.follow_clean_env = 1;
+    ft_process.clock = FT_CLOCK_TICKS;
+    ft_process.chunks_max = FT_CHUNKS_MAX;
+    set_socket(ft_settings_find(envp, "FLOWTAP_SOCKET"));
+    set_mode(ft_settings_find(envp, "FLOWTAP_MODE"));
+    if (!ft_process.wanted) return;
+    long error = read_policy();
+    if (error != 0) {
+        ft_debug_say("no policy file beside the socket, errno", -error);
+        ft_process.wanted = 0;
+        return;
+    }
+    if (ft_process.clock != FT_CLOCK_TICKS && ft_process.clock != FT_CLOCK_MONOTONIC_NS) ft_process.wanted = 0;
+    save_environment(envp);
+    ft_globs_add_list(&include, ft_settings_find(envp, "FLOWTAP_INCLUDE"));
+    ft_globs_add_list(&exclude, ft_settings_find(envp, "FLOWTAP_EXCLUDE"));
+    ft_process.filtered = include.count + exclude.count > 0;
+}
+
+int ft_settings_wants(const char *path, size_t n) {
+    if (include.count > 0 && !ft_globs_match(&include, path, n)) return 0;
+    return exclude.count == 0 || !ft_globs_match(&exclude, path, n);
+}

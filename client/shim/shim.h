@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the parts of the shim know of each other. Read proto/ring.h first.
+ *
+ * A call goes: wrapper (wrap_*.c, made from calls.def by shapes.h) -> begin (hot.h) -> the real function -> end (hot.h)
+ * -> a record in the thread's chunk. Everything else is off that path: attaching (attach.c, hello.c), a thread's first
+ * event and changes of chunk (ring.c), names (name.c), descriptors (fd.c).
+ *
+ * Rules for everything in this folder: no libc call but the wrapped function itself; raw system calls only (sys.h), and
+ * none at all once `sandboxed`; errno is the program's; nothing waits; what fails turns tracing off for the process,
+ * the thread or the event, and is counted.
+ */
+#ifndef FT_SHIM_SHIM_H
+#define FT_SHIM_SHIM_H
+
+#include "client/shim/sys.h"
+#include "proto/ring.h"
+
+/* Reported by tools that ask which shim is loaded; in Hello as shim_version. */
+#define FT_SHIM_VERSION 100u
+
+/* Mode of a thread, tested once per call. */
+enum ft_mode {
+    FT_MODE_NEW = 0,  /* no call yet: a zeroed thread */
+    FT_MODE_OFF = 1,  /* wrappers do nothing */
+    FT_MODE_ON = 2,   /* the ordinary path */
+    FT_MODE_SLOW = 3, /* recording, with some of FT_WHY_ to look at */
+};
+
+/* Why a thread is in FT_MODE_SLOW. */
+enum ft_why {
+    FT_WHY_VFORK = 1,  /* a vfork child runs on this thread's memory */
+    FT_WHY_COARSE = 2, /* no counter here: times from the vDSO's coarse clock */
+    FT_WHY_SHARED = 4, /* a clone without its own thread storage may run here: check who it is */
+    FT_WHY_CLOCK = 8,  /* the kernel does not trust the counter: clock_gettime */
+};
+
+/* A line and its writer. Private: one 64-byte entry per line, so that a later thread can take over where one ended. */
+struct ft_writer {
+    uint64_t cursor; /* chunk << 32 | next slot */
+    uint64_t sequence;
+    uint64_t retry_ticks; /* ring full: do not look for a chunk before */
+    struct ft_line *line;
+    uint32_t index;
+    uint32_t vfork_pid;
+    uint64_t reserved[3];
+};
+
+/* Static TLS: at most 128 bytes. */
+struct ft_thread {
+    uint8_t mode; /* enum ft_mode */
+    uint8_t why;  /* enum ft_why */
+    uint8_t vfork_depth;
+    uint8_t vfork_moved; /* the vfork child changed its working directory */
+    uint32_t tid;
+    struct ft_writer *writer;
+    struct ft_line *line;
+    const void *call_frame; /* frame of the call that the line shows as running */
+    uint64_t vfork_start;
+    uint32_t vfork_parent;
+    uint32_t cancel_state;
+};
+
+/* This page is wiped in a child, however it was made: base is 0 there until the child has attached. */
+struct ft_wiped {
+    uint64_t base;   /* of the segment's mapping; 0: not attached */
+    uint32_t attach; /* enum ft_attach_state */
+};
+
+union ft_wiped_page {
+    struct ft_wiped wiped;
+    char bytes[FT_PAGE_BYTES];
+};
+#define ft_wiped (ft_wiped_page.wiped)
+
+enum ft_attach_state { FT_ATTACH_NONE = 0, FT_ATTACH_BUSY = 1, FT_ATTACH_DONE = 2, FT_ATTACH_OFF = 3 };
+
+#define FT_NO_CHUNK UINT32_C(0x7fffffff)
+#define FT_CURSOR_NONE (((uint64_t)FT_NO_CHUNK << 32) | FT_CHUNK_SLOTS)
+
+/* State of the process; written at attach and by what each word says. Private memory: a copy goes to a forked child. */
+struct ft_process {
+    uint64_t base;  /* as in ft_wiped: where the segment is, also for the child that maps its own over it */
+    uint64_t bytes; /* mapped */
+    uint32_t totals_page, totals_more_page, hello_page, lines_page, pool_page;
+    uint32_t lines_max, chunks_max, chunks_by_shim;
+    uint64_t segment_id[2];
+    uint32_t chunks_high;  /* next range of chunks that growth takes (atomic) */
+    uint32_t lines_used;   /* atomic */
+    uint32_t lines_hand;   /* where the search for lines of ended threads goes on */
+    uint32_t totals_ready; /* copies 0 .. n-1 have memory */
+    uint32_t next_id;      /* file and string ids (atomic) */
+    uint32_t ordinal;      /* of threads (atomic) */
+    uint32_t pid;
+    uint32_t cwd_file;     /* file id of the working directory; 0: ask the kernel at next use */
+    uint32_t rename_count; /* renames of this process: a directory's name may be old after one */
+    uint32_t fork_count, spawn_count; /* descriptions opened before are shared with a child */
+    uint32_t image;        /* enum ft_image of the segment */
+    uint8_t clock;         /* enum ft_clock */
+    uint8_t sandboxed;     /* a seccomp filter is in: no system call of ours */
+    uint8_t coarse;        /* threads start with FT_WHY_COARSE */
+    uint8_t decided;       /* settings were read */
+    uint8_t wanted;        /* FLOWTAP=1 and nothing against it */
+    uint8_t filtered;      /* include or exclude globs are set */
+    uint8_t follow_clean_env;
+    uint8_t no_growth;     /* while mlockall runs */
+    uint8_t want_start_time; /* the policy asks for it */
+    uint32_t settings_ignored;
+    uint64_t growth_retry_ticks;
+    uint32_t hello_items_bytes; /* of the items that a forked child copies */
+    uint64_t pair_ticks; /* clock pair of attach, and the counter's rate once a coarse clock has to be turned to ticks */
+    int64_t pair_mono_ns;
+    uint64_t ticks_per_second;
+};
+
+extern __thread struct ft_thread ft_thread;
+extern union ft_wiped_page ft_wiped_page;
+extern struct ft_process ft_process;
+
+static inline struct ft_head *ft_head(void) {
+    return (struct ft_head *)(uintptr_t)ft_process.base;
+}
+
+static inline void *ft_page(uint32_t page) {
+    return (void *)(uintptr_t)(ft_process.base + (uint64_t)page * FT_PAGE_BYTES);
+}
+
+static inline struct ft_chunk_head *ft_chunk(uint32_t chunk) {
+    return ft_page(ft_process.pool_page + chunk);
+}
+
+static inline struct ft_hello *ft_hello(void) {
+    return ft_page(ft_process.hello_page);
+}
+
+/* attach.c. Decides and attaches if nobody has; returns 1 when this thread may record now, 0 when not. */
+int ft_attach(enum ft_image image);
+/* Called in a forked child before it returns to the program; `image` says how it was made. */
+void ft_attach_child(enum ft_image image);
+/* A wrapper's slow entry (mode NEW or SLOW, or unattached): 1 when the call shall be recorded. */
+int ft_enter_slow(void);
+/* Counts a gap that the shim knows of; does nothing when not attached. */
+void ft_gap(enum ft_shim_gap gap);
+/* Lets this process record nothing from here on. */
+void ft_turn_off(void);
+
+/* settings.c. Reads the environment and the policy file once. */
+void ft_settings_read(char *const *envp);
+extern char ft_socket_path[108];
+/* 1 when the program's absolute path is to be recorded. */
+int ft_settings_wants(const char *path, size_t n);
+
+/* hello.c. Fills Hello of the segment mapped at ft_process.base. */
+void ft_hello_fill(enum ft_image image, const void *parent_hello);
+
+/* ring.c */
+int ft_thread_start(void); /* a line for this thread; 0 or -errno */
+/* Reserves `slots` consecutive slots in a chunk whose base is not too old for `now`. NULL: no chunk to be had. */
+uint64_t *ft_ring_reserve(struct ft_writer *writer, uint32_t slots, uint64_t now, struct ft_chunk_head **chunk);
+/* The same, after a reservation at `cursor` that did not fit. */
+uint64_t *ft_ring_reserve_more(struct ft_writer *writer, uint64_t cursor, uint32_t slots, uint64_t now,
+                               struct ft_chunk_head **chunk);
+/* Adds an event that found no slot to the line and the totals. */
+void ft_ring_drop(struct ft_writer *writer, unsigned call, uint64_t bytes, uint64_t ticks);
+/* Takes memory for `chunks` more chunks now (before a sandbox); what fails is left. */
+void ft_ring_prepare(uint32_t chunks);
+/* Memory behind [from, from + bytes), or -errno. */
+int ft_populate(void *from, size_t bytes);
+
+/* arena.c. Private pages for tables: zeroed, with memory behind them; NULL where there is none. Never freed. */
+void *ft_arena_page(void);
+
+#endif

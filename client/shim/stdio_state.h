@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Streams. glibc's own reads and writes below a stream never pass through the wrappers, so a stream's calls say what
+ * moved: for input what the call delivered plus the change of what is buffered; for output what the program handed
+ * over, and what inlined putc put into the buffer since the last call that was seen.
+ */
+#ifndef FT_SHIM_STDIO_STATE_H
+#define FT_SHIM_STDIO_STATE_H
+
+#include "client/shim/hot.h"
+
+#include <stdio.h>
+
+struct ft_stdio {
+    struct ft_call_state state;
+    struct ft_args args;
+    size_t buffered; /* input: read but not delivered yet */
+    const char *pointer_before, *end_before; /* of the read buffer */
+    uint64_t unseen; /* output: put by inlined code since the last recorded call */
+};
+
+/* Fills args.fd from args.stream (which may be NULL: no stream). */
+void ft_stdio_begin(struct ft_stdio *io, unsigned call, const struct ft_args *args);
+/* `delivered`: bytes that the call itself gave to or took from the program. */
+void ft_stdio_end_input(struct ft_stdio *io, unsigned call, long result, uint64_t delivered);
+/* scanf: how much it consumed is not told, and taken from the stream's own pointers. */
+void ft_stdio_end_scan(struct ft_stdio *io, unsigned call, long result);
+void ft_stdio_end_output(struct ft_stdio *io, unsigned call, long result, uint64_t delivered);
+void ft_stdio_end(struct ft_stdio *io, unsigned call, long result);
+/* Bytes in the write buffer that no recorded call has counted; then they count as recorded. */
+uint64_t ft_stdio_take_unseen(FILE *stream);
+/* At the process's orderly end: records what is still unseen in the streams that are known. */
+void ft_stdio_finish(void);
+
+#endif
