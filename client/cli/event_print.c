@@ -10,7 +10,7 @@
 #include "client/cli/text.h"
 #include "client/cli/units.h"
 
-enum { NS_DIGITS = 9 };
+enum { NS_DIGITS = 9, DUR_WIDTH = sizeof("12 min 34 s") };
 
 static void find_process(struct ft_event_facts *facts, const struct ft_trace_set *set,
                          const struct ft_trace_reader *reader)
@@ -199,7 +199,8 @@ void ft_event_print_text(FILE *out, const struct ft_event_facts *facts)
     char *name = ft_text_escape(facts->name.data, facts->name.len, FT_TEXT_SHOW);
     double seconds = (double)facts->t_ns / 1e9;
     fprintf(out, "%14.6f %7u %7u  %-16s", seconds, facts->pid, facts->tid, name);
-    fprintf(out, " %8s", facts->has_dur ? ft_units_time(&dur, row->dur_ns) : "");
+    const char *shown_dur = facts->has_dur ? ft_units_time(&dur, row->dur_ns) : "";
+    fprintf(out, " %*s%s", (int)(DUR_WIDTH - ft_text_width(shown_dur)), "", shown_dur);
     free(name);
     print_bytes(out, "  ", facts->path);
     print_bytes(out, " -> ", facts->path2);

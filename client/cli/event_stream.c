@@ -7,7 +7,7 @@
 
 #include "client/cli/cli.h"
 
-enum { WINDOW_ROWS_ALL = 1 << 20, WINDOW_ROWS_MIN = 4096 };
+enum { BUDGET_ROWS = 1 << 20, WINDOW_ROWS_MIN = 1024 };
 
 struct cursor {
     uint32_t reader, block, rows;
@@ -79,7 +79,7 @@ static struct row_key *sort_rows(const struct ft_rows *rows)
 
 static void fill_window(struct ft_event_stream *stream, struct cursor *cursor, const struct ft_rows *rows)
 {
-    size_t share = WINDOW_ROWS_ALL / (stream->open_count + 1), left = rows->count - cursor->done;
+    size_t share = stream->budget_rows / (stream->open_count + 1), left = rows->count - cursor->done;
     share = share < WINDOW_ROWS_MIN ? WINDOW_ROWS_MIN : share;
     uint32_t count = (uint32_t)(left < share ? left : share);
     struct row_key *keys = sort_rows(rows);
@@ -158,6 +158,7 @@ int ft_event_stream_init(struct ft_event_stream *stream, const struct ft_trace_s
 {
     memset(stream, 0, sizeof(*stream));
     stream->set = set;
+    stream->budget_rows = BUDGET_ROWS;
     int status = ft_trace_decoder_create(&stream->decoder);
     if (status == 0) {
         make_cursors(stream);

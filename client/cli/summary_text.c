@@ -11,7 +11,7 @@
 #include "client/cli/text.h"
 #include "client/cli/units.h"
 
-enum { GAPS_MAX = 8, LABEL_WIDTH = 12 };
+enum { GAPS_MAX = 8, LABEL_WIDTH = 13 };
 
 static void print_label(const struct ft_screen *screen, const char *label)
 {
