@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""The whole tree: every way to make a process, each child's events under its own pid, each image an entry of its own."""
+
+import os
+
+import pytest
+
+import harness
+import sidelog
+
+MAKERS = ["fork", "_Fork", "syscall", "raw", "clone"]
+EXECS = ["execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe", "fexecve", "execveat"]
+
+
+@pytest.mark.parametrize("how", MAKERS)
+def test_a_childs_events_carry_its_own_pid(tap, how):
+    log = tap.folder / "side.log"
+    trace = tap.run([harness.program("calls_process"), how], env={"SIDE_LOG": log})
+    sidelog.compare(trace, log, ignore=("fork", "_Fork", "clone", "syscall", "_exit"))
+    child, parent = pids(trace, "child-file"), pids(trace, "parent-after")
+    assert len(child) == len(parent) == 1 and child != parent
+    entries = {p["pid"]: p for p in trace.processes()}
+    assert entries.keys() == child | parent
+    assert entries[child.pop()]["parent"] == parent.pop()
+    assert len(trace.processes()) == 2
+
+
+def pids(trace, name):
+    return {e["pid"] for e in trace.events() if e.get("path", "").endswith("/" + name)}
+
+
+@pytest.mark.parametrize("how", ["vfork", "posix_spawn", "posix_spawnp", "popen", "system"])
+def test_a_child_that_becomes_another_program(tap, how):
+    trace = tap.run([harness.program("calls_process"), how])
+    entry = trace.file(tap.work / "seed")
+    assert entry["read_bytes"] == 5, entry
+    cat = trace.image("/cat")
+    parent = trace.image("/calls_process")
+    readers = {e["pid"] for e in trace.events(name="read") if e.get("path") == str(tap.work / "seed")}
+    assert readers == {cat["pid"]}
+    chain = {p["pid"]: p["parent"] for p in trace.processes()}
+    above = cat["pid"]
+    while above in chain and above != parent["pid"]:
+        above = chain[above]
+    assert above == parent["pid"]
+    expected = {"system": "system", "popen": "popen"}.get(how, how)
+    assert trace.count(name=expected, pid=parent["pid"]) >= 1
+    if how.startswith("posix_spawn"):
+        assert [e["errno"] for e in trace.events(name="posix_spawn")][-1] == 2
+
+
+def test_daemon_is_followed_and_the_parent_not_delayed(tap):
+    trace = tap.run([harness.program("calls_process"), "daemon"])
+    assert trace.file(tap.work / "child-file")["written_bytes"] == 5
+    assert len(trace.processes()) == 3
+    assert trace.count(name="daemon") >= 1
+
+
+@pytest.mark.parametrize("how", EXECS)
+def test_exec_keeps_twenty_arguments_and_both_images(tap, how):
+    trace = tap.run([harness.program("execs"), how])
+    images = sorted(trace.processes(), key=lambda p: p["start"])
+    assert len(images) == 2 and images[0]["pid"] == images[1]["pid"]
+    assert images[1]["argv"] == ["execs", "done", *map(str, range(1, 21))]
+    assert images[0]["exe"] == images[1]["exe"]
+    for name in ("before", "between", "after"):
+        assert trace.file(tap.work / name)["written_bytes"] == len(name)
+    tries = [e for e in trace.events() if e["name"].startswith(("exec", "fexec")) and e["name"] != "execs"]
+    assert [(e["name"], e["errno"]) for e in tries] == [("execl", 0), ("execl", 2), (how, 0)]
+    assert all(e["dur"] == 0 for e in tries if e["errno"] == 0)
+
+
+def test_nothing_is_stored_twice_after_fork(tap):
+    trace = tap.run([harness.program("fork_idle")])
+    assert trace.count(name="write", path=str(tap.work / "many")) == 1000
+    (parent,) = pids(trace, "A")
+    (child,) = pids(trace, "B")
+    assert pids(trace, "C") == {parent} and child != parent
+    assert [trace.count(name="open", path=str(tap.work / n)) for n in "ABC"] == [1, 1, 1]
+    assert len(trace.processes()) == 10
+
+
+def test_vfork_child_leaves_the_parents_descriptors_alone(tap):
+    trace = tap.run([harness.program("vfork_fds")])
+    writes = {e["size"]: e for e in trace.events(name="write")}
+    assert writes[7]["path"] == str(tap.work / "mine")
+    assert writes[5]["path"] == str(tap.work / "other")
+    assert (tap.work / "mine").read_bytes() == b"parent!"
+    failed = [e for e in trace.events(name="execl") if e["errno"]]
+    assert [e["errno"] for e in failed] == [2]
+    assert writes[5]["pid"] != writes[7]["pid"]
+
+
+def test_fork_beside_eight_threads(tap):
+    trace = tap.run([harness.program("fork_threads"), "300"], deadline=120)
+    children = trace.events(name="write", path=str(tap.work / "children"))
+    assert len({e["pid"] for e in children}) == len(children) == 300
+    assert trace.file(tap.work / "prepare")["writes"] == 300
+    assert trace.file(tap.work / "atfork-child")["writes"] == 300
+    threads = sum(trace.file(tap.work / f"thread-{n}")["writes"] for n in range(8))
+    assert threads == int(trace.ran.stdout)
+
+
+@pytest.mark.soak
+def test_fork_2000_times_beside_eight_threads(tap):
+    trace = tap.run([harness.program("fork_threads"), "2000"], deadline=300)
+    assert trace.file(tap.work / "children")["writes"] == 2000
+
+
+def test_make_with_parallel_jobs(tap):
+    (tap.work / "Makefile").write_text("all: $(addprefix t,$(shell seq 30))\nt%:\n\t@cat /etc/hostname > $@\n")
+    trace = tap.run(["make", "-j4"])
+    assert trace.file("/etc/hostname")["read_bytes"] == 30 * os.path.getsize("/etc/hostname")
+    assert len([p for p in trace.processes() if p["exe"].endswith("/cat")]) == 30
+
+
+def test_who_the_processes_were(tap):
+    trace = tap.run(["sh", "-c", "cat /etc/hostname; exit 4"], status=4)
+    shell, cat = sorted(trace.processes(), key=lambda p: p["start"])
+    assert shell["argv"] == ["sh", "-c", "cat /etc/hostname; exit 4"] and cat["argv"] == ["cat", "/etc/hostname"]
+    assert cat["exe"] == os.path.realpath("/bin/cat")
+    assert cat["parent"] == shell["pid"]
+    assert (shell["exit"]["code"], cat["exit"]["code"]) == (4, 0)
+    assert shell["start"] <= cat["start"] <= cat["end"] <= shell["end"] + 0.001
+    assert shell["cwd"] == str(tap.work)
+    assert cat["events"] == trace.count(pid=cat["pid"])
+
+
+def test_a_process_that_lives_on_is_a_gap(tap):
+    # the child waits on a FIFO, which is opened when the test ends
+    fifo = tap.work / "hold"
+    os.mkfifo(fifo)
+    script = ("import os\n"
+              "if os.fork() == 0:\n"
+              "    os.setsid()\n"
+              "    for fd in (0, 1, 2): os.close(fd)\n"
+              "    os.open('hold', os.O_RDONLY)\n"
+              "    os._exit(0)\n")
+    trace = tap.run(["/usr/bin/python3", "-c", script])
+    tap.cleanup.append(lambda: os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK)))
+    assert trace.gaps("still_running"), trace.summary()["gaps"]

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Bytes that pass through streams are counted once, and are those of the file."""
+
+import harness
+
+
+def calls(trace):
+    return {c["name"]: c for c in trace.summary()["calls"]}
+
+
+def test_ten_megabytes_in_pieces_of_seven_without_fclose(tap):
+    size = 10_000_000
+    trace = tap.run([harness.program("stdio_bulk"), "write", str(size)], deadline=120)
+    entry = trace.file(tap.work / "bulk")
+    assert (tap.work / "bulk").stat().st_size == entry["written_bytes"] == size
+    done = calls(trace)
+    assert done["fwrite"]["bytes"] + done.get("fwrite_unlocked", {"bytes": 0})["bytes"] == size
+    assert done["fwrite"]["count"] == -(-size // 7)
+    assert "write" not in done
+    assert trace.summary()["write"]["bytes"] == size
+
+
+def test_reading_in_pieces_of_eleven(tap):
+    (tap.work / "bulk").write_bytes(b"x" * 1_000_000)
+    trace = tap.run([harness.program("stdio_bulk"), "read"])
+    entry = trace.file(tap.work / "bulk")
+    assert entry["read_bytes"] == 1_000_000
+    assert entry["reads"] == -(-1_000_000 // 11) + 1 or entry["reads"] == 1_000_000 // 11 + 2
+    assert trace.summary()["read"]["bytes"] == 1_000_000
+
+
+def test_inlined_characters_are_counted(tap):
+    trace = tap.run([harness.program("stdio_bulk"), "inline", "100000"])
+    entry = trace.file(tap.work / "inlined")
+    assert (entry["written_bytes"], entry["read_bytes"]) == (100_000, 100_000)
+
+
+def test_output_left_in_the_buffer_at_the_end(tap):
+    trace = tap.run(["/bin/sh", "-c", "exec awk 'BEGIN { for (i = 0; i < 10; i++) print i > \"few\" }'"])
+    assert trace.file(tap.work / "few")["written_bytes"] == 20
+
+
+def test_what_was_read_ahead_and_not_used_moved_from_the_file(tap):
+    (tap.work / "bulk").write_bytes(b"line\n" * 10_000)
+    trace = tap.run(["head", "-n", "1", "bulk"])
+    assert trace.file(tap.work / "bulk")["read_bytes"] >= 5
