@@ -59,14 +59,16 @@ static struct ft_piece *new_piece(struct ft_batch *batch)
     return &batch->pieces[batch->count];
 }
 
-// How far a chunk is published: the slot behind its last record. FT_RECORD_CORRUPT where a record leaves the chunk.
-static int published_end(const uint8_t *bytes, unsigned from, uint64_t fill)
+// How far a chunk is published: the slot behind its last record. A record that leaves the chunk ends it too.
+static unsigned published_end(const uint8_t *bytes, unsigned from, uint64_t fill, bool *is_corrupt)
 {
     unsigned end = from;
     for (unsigned at = from; at < FT_CHUNK_SLOTS;) {
         int slots = ft_record_slots(bytes, at, fill);
-        if (slots == FT_RECORD_CORRUPT)
-            return FT_RECORD_CORRUPT;
+        if (slots == FT_RECORD_CORRUPT) {
+            *is_corrupt = true;
+            break;
+        }
         if (slots == FT_RECORD_UNPUBLISHED) {
             at = ft_record_find_published(bytes, at + 1, fill);
             continue;
@@ -74,7 +76,7 @@ static int published_end(const uint8_t *bytes, unsigned from, uint64_t fill)
         at += (unsigned)slots;
         end = at;
     }
-    return (int)end;
+    return end;
 }
 
 // Begins a new filling in our books where the head is newer; false where the chunk has nothing for us.
@@ -98,7 +100,7 @@ static int add_piece(struct ft_batch *batch, struct ft_process *process, uint32_
     memcpy(&head, bytes, sizeof(head));
     if (!has_news(position, head.fill))
         return 0;
-    int end = published_end(bytes, position->consumed, head.fill);
+    unsigned end = published_end(bytes, position->consumed, head.fill, &process->is_corrupt);
     bool is_quiet = segment->states[chunk] == FT_CHUNK_FULL || atomic_load(&process->state) != FT_PROCESS_ALIVE;
     if (end > position->consumed && !is_quiet) {
         // Partner of the shim's release store of word 0: what the first read saw published, the second reads whole.
@@ -110,7 +112,7 @@ static int add_piece(struct ft_batch *batch, struct ft_process *process, uint32_
         if (head.fill != position->fill)
             return -EBADMSG; // only we free chunks, so it cannot have been taken again
     }
-    if (end == FT_RECORD_CORRUPT || (end > position->consumed && head.line >= segment->geometry.lines_max))
+    if (end > position->consumed && head.line >= segment->geometry.lines_max)
         return -EBADMSG;
     if (end <= position->consumed && segment->states[chunk] != FT_CHUNK_FULL)
         return 0;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "daemon/lines.h"
 #include "daemon/record.h"
@@ -54,9 +55,9 @@ static uint32_t id_or_none(int64_t id)
 static void add_place(struct ft_drain *drain, const struct ft_name *name, struct ft_trace_file *file)
 {
     struct ft_mount mount;
-    file->dev = name->device;
+    file->dev = makedev((unsigned)(name->device >> 32), (unsigned)name->device);
     file->inode = name->inode;
-    if (!ft_mounts_find(drain->mounts, name->device, &mount))
+    if (!ft_mounts_find(drain->mounts, file->dev, &mount))
         return;
     file->mount = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.point)));
     file->fstype = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.fstype)));

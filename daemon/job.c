@@ -177,7 +177,7 @@ struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *pro
 
 struct ft_job *ft_job_get_private(struct ft_daemon *daemon)
 {
-    const struct ft_identity_input input = {.login_session = UINT32_MAX, .session = (uint32_t)getsid(0)};
+    const struct ft_identity_input input = {.login_session = UINT32_MAX, .session = ft_process_private_session()};
     struct ft_identity identity;
     struct ft_job *job = find(daemon, PRIVATE_KEY, geteuid());
     ft_identity_find(&input, &identity);

@@ -178,6 +178,14 @@ static uint32_t login_session_of(uint32_t pid)
     return (uint32_t)strtoul(text, NULL, 10);
 }
 
+uint32_t ft_process_private_session(void)
+{
+    static uint32_t session; // of who started us: we have one of our own
+    if (!session)
+        session = (uint32_t)getsid(getppid());
+    return session;
+}
+
 void ft_process_identify(struct ft_process *process, bool is_private)
 {
     char cgroup[4096];
@@ -188,7 +196,7 @@ void ft_process_identify(struct ft_process *process, bool is_private)
     if (is_alive(process))
         read_proc(process, cgroup, sizeof(cgroup), &input);
     if (is_private)
-        input.session = (uint32_t)getsid(0);
+        input.session = ft_process_private_session();
     ft_identity_find(&input, &process->identity);
     if (process->identity.source != FT_JOB_SOURCE_SESSION)
         return;

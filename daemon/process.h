@@ -115,6 +115,9 @@ int ft_process_read_hello(struct ft_process *process);
 // the session of the daemon itself unless it names a job.
 void ft_process_identify(struct ft_process *process, bool is_private);
 
+// Session that a private daemon serves. The loop's thread only; asked for first when the daemon starts.
+uint32_t ft_process_private_session(void);
+
 // The counters of its pid now, and, where it is a zombie, its exit status as of wait(2). False where the pid is gone, is
 // another's by now, or may not be looked at.
 bool ft_process_read_counters(const struct ft_process *process, struct ft_process_counters *out, int32_t *exit_code);

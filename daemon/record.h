@@ -91,10 +91,17 @@ static inline bool ft_record_event(const uint64_t *record, unsigned slots, uint6
     case FT_RESULT_OFFSET:
         out->result = out->offset;
         break;
+    case FT_RESULT_SMALL:
+        out->result = (int64_t)(word3 & FT_OFFSET_MAX);
+        break;
     case FT_RESULT_EXT:
         break;
     default:
         return false;
+    }
+    if (!out->has_bytes && (flags & FT_CALL_BYTES_SIZE)) {
+        out->has_bytes = true;
+        out->bytes = (uint64_t)out->size;
     }
     return true;
 }

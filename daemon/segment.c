@@ -171,7 +171,7 @@ static int read_live(struct ft_segment *segment, struct ft_segment_counts *count
     memcpy(states, (uint8_t *)&head + to, ready);
     counts->chunks_used = 0;
     for (uint32_t i = 0; i < ready; i++)
-        counts->chunks_used += states[i] != FT_CHUNK_FREE;
+        counts->chunks_used += states[i] == FT_CHUNK_FILLING || states[i] == FT_CHUNK_FULL;
     counts->lines_used = head.lines_used;
     counts->chunks_ready = ready;
     counts->chunks_wanted = head.chunks_wanted;
@@ -261,14 +261,17 @@ void ft_segment_store_consumed(const struct ft_segment *segment, uint32_t chunk,
 
 int ft_segment_grant(struct ft_segment *segment, uint32_t count)
 {
+    uint8_t states[FT_CHUNKS_MAX];
+    uint32_t first = segment->chunks_granted > FT_CHUNKS_BY_SHIM ? segment->chunks_granted : FT_CHUNKS_BY_SHIM;
     if (count > segment->geometry.chunks_max)
         count = segment->geometry.chunks_max;
-    if (count <= segment->chunks_granted)
+    if (count <= first)
         return 0;
-    off_t pool = (off_t)segment->geometry.pool_page * FT_PAGE_BYTES;
-    off_t from = (off_t)segment->chunks_granted * FT_CHUNK_BYTES, to = (off_t)count * FT_CHUNK_BYTES;
-    if (fallocate(segment->fd, FALLOC_FL_KEEP_SIZE, pool + from, to - from) < 0)
+    off_t at = (off_t)(segment->geometry.pool_page + first) * FT_PAGE_BYTES;
+    if (fallocate(segment->fd, FALLOC_FL_KEEP_SIZE, at, (off_t)(count - first) * FT_CHUNK_BYTES) < 0)
         return -errno;
+    memset(states, FT_CHUNK_FREE, count - first);
+    write_words(segment, states, count - first, offsetof(struct ft_head, chunk_state) + first);
     segment->chunks_granted = count;
     write_words(segment, &count, sizeof(count), offsetof(struct ft_head, chunks_granted));
     return 0;
