@@ -16,15 +16,34 @@
 #define FT_BLOCK_AGGREGATE_ROWS_MIN 64U
 #define FT_BLOCK_AGGREGATE_ROWS_PER_KEY 8U
 
-struct ft_block_input {
-    const struct ft_event *rows; // 1 to FT_TRACE_BLOCK_ROWS_MAX, checked by ft_trace_writer_add()
-    size_t row_count;
-    uint32_t thread_max;         // largest thread id of the file
-    const uint8_t *file_classes; // enum ft_file_class by file id, up to file_max
-    uint32_t file_max;
-    const struct ft_trace_range *ranges;
-    size_t range_count;
+// Rows of one thread: order[first .. first + count) of an ordering.
+struct ft_block_run {
+    uint32_t thread;
+    uint32_t first;
+    uint32_t count;
+    bool is_sorted;
+    int64_t last_start_ns;
 };
+
+// Which rows belong to which thread. Filled while rows are added, so that rows
+// are looked at while they are in the cache.
+struct ft_block_order {
+    uint32_t *run_of_row;
+    size_t row_count, row_cap;
+    struct ft_block_run *runs;
+    size_t run_count, run_cap;
+    uint32_t *run_of_thread; // run number + 1 by thread id, zero between blocks
+    size_t thread_cap;
+    // After _finish: row numbers, run after run, by start within one.
+    uint32_t *rows, *spare;
+    size_t cap;
+};
+// Makes room for the next row. 0 or -ENOMEM.
+int ft_block_order_reserve(struct ft_block_order *order, uint32_t thread);
+void ft_block_order_add(struct ft_block_order *order, uint32_t thread, int64_t start_ns);
+int ft_block_order_finish(struct ft_block_order *order, const struct ft_event *rows);
+void ft_block_order_reset(struct ft_block_order *order);
+void ft_block_order_fini(struct ft_block_order *order);
 
 // Where the block lies in time, for the index.
 struct ft_block_span {
@@ -40,31 +59,19 @@ void ft_block_encoder_destroy(struct ft_block_encoder *encoder);
 void ft_block_encoder_trim(struct ft_block_encoder *encoder);
 size_t ft_block_encoder_memory(const struct ft_block_encoder *encoder);
 
-// Appends one frame to `out`. 0, -ENOMEM, or -EINVAL (ranges that are empty or
-// turned round, or too many). On error `out` is as before.
-int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_block_input *input, struct ft_buffer *out,
-                    struct ft_block_span *span);
+// Adds a row, whose numbers ft_trace_writer_add() has checked and whose files
+// are of these classes (enum ft_file_class). At most FT_TRACE_BLOCK_ROWS_MAX. 0 or -ENOMEM.
+int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, uint8_t file_class, uint8_t file2_class);
+size_t ft_block_rows(const struct ft_block_encoder *encoder);
+void ft_block_reset(struct ft_block_encoder *encoder);
+
+// Appends the rows as one frame to `out` and forgets them. 0, -ENOMEM, or -EINVAL
+// (ranges that are empty or turned round, or too many). On error `out` and the
+// rows are as before.
+int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t range_count,
+                    struct ft_buffer *out, struct ft_block_span *span);
 
 // The parts of it.
-
-// Rows of one thread: order[first .. first + count) of an ordering.
-struct ft_block_run {
-    uint32_t thread;
-    uint32_t first;
-    uint32_t count;
-};
-
-struct ft_block_order {
-    uint32_t *rows; // row numbers, run after run, by start within one
-    uint32_t *spare;
-    size_t cap;
-    struct ft_block_run *runs;
-    size_t run_count, run_cap;
-    uint32_t *run_of_thread; // run number + 1 by thread id, zero between uses
-    size_t thread_cap;
-};
-int ft_block_order_build(struct ft_block_order *order, const struct ft_block_input *input);
-void ft_block_order_fini(struct ft_block_order *order);
 
 // The numbers of each column of a block.
 struct ft_block_columns {
@@ -73,7 +80,7 @@ struct ft_block_columns {
     uint64_t *memory;
     size_t cap; // rows that each array has room for
 };
-int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_block_input *input,
+int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_event *rows,
                            const struct ft_block_order *order);
 void ft_block_columns_fini(struct ft_block_columns *columns);
 

@@ -213,27 +213,27 @@ static void fill_run(struct ft_block_columns *columns, struct ft_shape_state *st
     }
 }
 
-static void fill_second_pass(struct ft_block_columns *columns, const struct ft_block_input *input,
-                             const uint32_t *order, const struct ft_any *any)
+static void fill_second_pass(struct ft_block_columns *columns, const struct ft_event *rows,
+                             const struct ft_block_order *order, const struct ft_any *any)
 {
-#define FILL(column, field)                                                        \
-    if (any->field) {                                                              \
-        for (size_t i = 0; i < input->row_count; i++)                              \
-            columns->numbers[FT_COLUMN_##column][i] = input->rows[order[i]].field; \
-        columns->count[FT_COLUMN_##column] = input->row_count;                     \
+#define FILL(column, field)                                                       \
+    if (any->field) {                                                             \
+        for (size_t i = 0; i < order->row_count; i++)                             \
+            columns->numbers[FT_COLUMN_##column][i] = rows[order->rows[i]].field; \
+        columns->count[FT_COLUMN_##column] = order->row_count;                    \
     }
     SECOND_PASS_COLUMNS(FILL)
 #undef FILL
 }
 
-int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_block_input *input,
+int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_event *rows,
                            const struct ft_block_order *order)
 {
     static const enum ft_column dense[] = {FT_COLUMN_START, FT_COLUMN_DUR, FT_COLUMN_CALL, FT_COLUMN_FILE,
                                            FT_COLUMN_SHAPE};
     struct ft_shape_state *state = calloc(1, sizeof(*state));
     struct ft_any any = {0};
-    int rc = state ? grow(columns, input->row_count) : -ENOMEM;
+    int rc = state ? grow(columns, order->row_count) : -ENOMEM;
     size_t used = 0;
 
     if (rc) {
@@ -246,10 +246,10 @@ int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_blo
     SECOND_PASS_COLUMNS(PLACE)
 #undef PLACE
     for (size_t i = 0; i < order->run_count; i++)
-        fill_run(columns, state, input->rows, order->rows, &order->runs[i], &any);
+        fill_run(columns, state, rows, order->rows, &order->runs[i], &any);
     for (size_t i = 0; i < sizeof(dense) / sizeof(dense[0]); i++)
-        columns->count[dense[i]] = input->row_count;
-    fill_second_pass(columns, input, order->rows, &any);
+        columns->count[dense[i]] = order->row_count;
+    fill_second_pass(columns, rows, order, &any);
     free(state);
     return 0;
 }

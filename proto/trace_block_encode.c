@@ -11,11 +11,15 @@
 #define NO_AGGREGATE UINT32_MAX
 
 struct ft_block_encoder {
+    struct ft_event *rows;
+    size_t row_count, row_cap;
+    int64_t first_ns, last_ns; // smallest start, largest end
     struct ft_block_order order;
     struct ft_block_columns columns;
     struct ft_column_encoder *column_encoder;
     struct ft_aggregator *aggregator;
     uint32_t aggregate_of_call[FT_TRACE_CALL_MAX];
+    bool has_many_keys;
     struct ft_block_range *ranges;
     size_t range_cap;
     struct ft_buffer data;
@@ -42,6 +46,7 @@ struct ft_block_encoder *ft_block_encoder_create(int zlib_level)
         ft_block_encoder_destroy(encoder);
         return NULL;
     }
+    memset(encoder->aggregate_of_call, 0xff, sizeof(encoder->aggregate_of_call));
     return encoder;
 }
 
@@ -49,6 +54,7 @@ void ft_block_encoder_destroy(struct ft_block_encoder *encoder)
 {
     if (!encoder)
         return;
+    free(encoder->rows);
     ft_block_order_fini(&encoder->order);
     ft_block_columns_fini(&encoder->columns);
     ft_column_encoder_destroy(encoder->column_encoder);
@@ -62,7 +68,12 @@ void ft_block_encoder_destroy(struct ft_block_encoder *encoder)
 
 void ft_block_encoder_trim(struct ft_block_encoder *encoder)
 {
-    ft_block_order_fini(&encoder->order);
+    if (encoder->row_count == 0) {
+        free(encoder->rows);
+        encoder->rows = NULL;
+        encoder->row_cap = 0;
+        ft_block_order_fini(&encoder->order);
+    }
     ft_block_columns_fini(&encoder->columns);
     ft_column_encoder_trim(encoder->column_encoder);
     free(encoder->ranges);
@@ -75,69 +86,104 @@ void ft_block_encoder_trim(struct ft_block_encoder *encoder)
 
 size_t ft_block_encoder_memory(const struct ft_block_encoder *encoder)
 {
-    size_t order = encoder->order.cap * 2 + encoder->order.thread_cap;
+    size_t order = encoder->order.cap * 2 + encoder->order.row_cap + encoder->order.thread_cap;
 
-    return sizeof(*encoder) + order * sizeof(uint32_t) + encoder->order.run_cap * sizeof(*encoder->order.runs) +
+    return sizeof(*encoder) + encoder->row_cap * sizeof(*encoder->rows) + order * sizeof(uint32_t) +
+           encoder->order.run_cap * sizeof(*encoder->order.runs) +
            encoder->columns.cap * FT_COLUMN_END * sizeof(uint64_t) + ft_column_encoder_memory(encoder->column_encoder) +
            ft_aggregator_memory(encoder->aggregator) + encoder->range_cap * sizeof(*encoder->ranges) +
            encoder->data.cap + encoder->packed.cap + encoder->arena.bytes;
 }
 
-static uint8_t class_of(const struct ft_block_input *input, uint32_t file)
+static struct ft_trace_aggregate *find_aggregate(struct ft_block_encoder *encoder, const struct ft_trace_aggregate *key)
 {
-    if (file == 0)
-        return FT_FILE_CLASS_NONE;
-    return file <= input->file_max ? input->file_classes[file] : FT_FILE_CLASS_UNKNOWN;
-}
-
-static struct ft_trace_aggregate *aggregate_of(struct ft_block_encoder *encoder, const struct ft_block_input *input,
-                                               const struct ft_event *row)
-{
-    uint32_t *cached = &encoder->aggregate_of_call[row->call];
-    uint8_t file_class = class_of(input, row->file), file2_class = class_of(input, row->file2);
-    struct ft_trace_aggregate key, *aggregate, *all;
+    uint32_t *cached = &encoder->aggregate_of_call[key->call];
+    struct ft_trace_aggregate *aggregate = ft_aggregator_get(encoder->aggregator, key);
     size_t count;
 
-    all = (struct ft_trace_aggregate *)ft_aggregator_all(encoder->aggregator, &count);
-    if (*cached != NO_AGGREGATE) {
-        aggregate = &all[*cached];
-        if (aggregate->file_class == file_class && aggregate->file2_class == file2_class &&
-            aggregate->kind == row->kind && aggregate->name == row->name && aggregate->category == row->category)
-            return aggregate;
-    }
-    key.call = row->call;
-    key.kind = row->kind;
-    key.file_class = file_class;
-    key.file2_class = file2_class;
-    key.name = row->name;
-    key.category = row->category;
-    aggregate = ft_aggregator_get(encoder->aggregator, &key);
     if (aggregate)
         *cached = (uint32_t)(aggregate - ft_aggregator_all(encoder->aggregator, &count));
     return aggregate;
 }
 
-// Totals of the rows; leaves the aggregator empty where they are not worth it.
-static void add_up(struct ft_block_encoder *encoder, const struct ft_block_input *input)
+// Adds a row to its totals; gives the totals up where there are too many keys.
+static int add_up(struct ft_block_encoder *encoder, const struct ft_event *row, uint8_t file_class, uint8_t file2_class)
 {
-    size_t keys_max = input->row_count / FT_BLOCK_AGGREGATE_ROWS_PER_KEY, count;
+    uint32_t cached = encoder->aggregate_of_call[row->call];
+    struct ft_trace_aggregate *aggregate = NULL;
+    size_t count;
 
-    ft_aggregator_reset(encoder->aggregator);
-    if (input->row_count < FT_BLOCK_AGGREGATE_ROWS_MIN)
-        return;
-    memset(encoder->aggregate_of_call, 0xff, sizeof(encoder->aggregate_of_call));
-    for (size_t i = 0; i < input->row_count; i++) {
-        const struct ft_event *row = &input->rows[i];
-        struct ft_trace_aggregate *aggregate = aggregate_of(encoder, input, row);
+    if (cached != NO_AGGREGATE) {
+        // Not const: they are the encoder's own.
+        aggregate = (struct ft_trace_aggregate *)ft_aggregator_all(encoder->aggregator, &count) + cached;
+        if (aggregate->file_class != file_class || aggregate->file2_class != file2_class ||
+            aggregate->kind != row->kind || aggregate->name != row->name || aggregate->category != row->category)
+            aggregate = NULL;
+    }
+    if (!aggregate) {
+        struct ft_trace_aggregate key;
 
         ft_aggregator_all(encoder->aggregator, &count);
-        if (!aggregate || count > keys_max) {
-            ft_aggregator_reset(encoder->aggregator);
-            return;
-        }
-        ft_aggregate_add(aggregate, (uint64_t)row->dur_ns, row->has & FT_HAS_BYTES, row->bytes,
-                         row->has & FT_HAS_ERR && row->err != 0);
+        encoder->has_many_keys |= count > FT_TRACE_BLOCK_ROWS_MAX / FT_BLOCK_AGGREGATE_ROWS_PER_KEY;
+        if (encoder->has_many_keys)
+            return 0;
+        key.call = row->call;
+        key.kind = row->kind;
+        key.file_class = file_class;
+        key.file2_class = file2_class;
+        key.name = row->name;
+        key.category = row->category;
+        aggregate = find_aggregate(encoder, &key);
+        if (!aggregate)
+            return -ENOMEM;
     }
+    ft_aggregate_add(aggregate, (uint64_t)row->dur_ns, row->has & FT_HAS_BYTES, row->bytes,
+                     row->has & FT_HAS_ERR && row->err != 0);
+    return 0;
+}
+
+int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, uint8_t file_class, uint8_t file2_class)
+{
+    int64_t end_ns = row->start_ns + row->dur_ns;
+    int rc = 0;
+
+    if (encoder->row_count == encoder->row_cap)
+        rc = ft_array_grow(&encoder->rows, &encoder->row_cap, encoder->row_count, sizeof(*encoder->rows));
+    if (rc == 0)
+        rc = ft_block_order_reserve(&encoder->order, row->thread);
+    if (rc == 0)
+        rc = add_up(encoder, row, file_class, file2_class);
+    if (rc)
+        return rc;
+    ft_block_order_add(&encoder->order, row->thread, row->start_ns);
+    if (encoder->row_count == 0 || row->start_ns < encoder->first_ns)
+        encoder->first_ns = row->start_ns;
+    if (encoder->row_count == 0 || end_ns > encoder->last_ns)
+        encoder->last_ns = end_ns;
+    encoder->rows[encoder->row_count++] = *row;
+    return 0;
+}
+
+size_t ft_block_rows(const struct ft_block_encoder *encoder)
+{
+    return encoder->row_count;
+}
+
+void ft_block_reset(struct ft_block_encoder *encoder)
+{
+    size_t count;
+
+    // Only what was touched, where that is less: blocks of short processes are small.
+    for (size_t i = 0; i < encoder->row_count && i < FT_TRACE_CALL_MAX; i++)
+        encoder->aggregate_of_call[encoder->rows[i].call] = NO_AGGREGATE;
+    if (encoder->row_count > FT_TRACE_CALL_MAX)
+        memset(encoder->aggregate_of_call, 0xff, sizeof(encoder->aggregate_of_call));
+    ft_aggregator_all(encoder->aggregator, &count);
+    if (count)
+        ft_aggregator_reset(encoder->aggregator);
+    ft_block_order_reset(&encoder->order);
+    encoder->row_count = 0;
+    encoder->has_many_keys = false;
 }
 
 static int encode_columns(struct ft_block_encoder *encoder, struct head *head)
@@ -180,30 +226,24 @@ static int encode_columns(struct ft_block_encoder *encoder, struct head *head)
     return 0;
 }
 
-static int put_runs(struct ft_block_encoder *encoder, const struct ft_block_input *input, Flowtap__Block *block,
-                    struct ft_block_span *span)
+static int put_runs(struct ft_block_encoder *encoder, Flowtap__Block *block, struct ft_block_span *span)
 {
     const struct ft_block_order *order = &encoder->order;
     uint32_t *threads = ft_arena_zalloc(&encoder->arena, order->run_count, sizeof(*threads));
     uint32_t *rows = ft_arena_zalloc(&encoder->arena, order->run_count, sizeof(*rows));
     uint64_t *starts = ft_arena_zalloc(&encoder->arena, order->run_count, sizeof(*starts));
-    int64_t first = INT64_MAX, last = INT64_MIN;
-
     if (!threads || !rows || !starts)
         return -ENOMEM;
-    for (size_t i = 0; i < input->row_count; i++) {
-        int64_t start = input->rows[i].start_ns, end = start + input->rows[i].dur_ns;
-
-        first = start < first ? start : first;
-        last = end > last ? end : last;
-    }
     for (size_t i = 0; i < order->run_count; i++) {
         threads[i] = order->runs[i].thread;
         rows[i] = order->runs[i].count;
-        starts[i] = (uint64_t)input->rows[order->rows[order->runs[i].first]].start_ns - (uint64_t)first;
+        starts[i] = (uint64_t)(encoder->rows[order->rows[order->runs[i].first]].start_ns - encoder->first_ns);
     }
-    *span = (struct ft_block_span){.start_ns = first, .span_ns = (uint64_t)last - (uint64_t)first};
-    block->rows = (uint32_t)input->row_count;
+    *span = (struct ft_block_span){
+        .start_ns = encoder->first_ns,
+        .span_ns = (uint64_t)(encoder->last_ns - encoder->first_ns),
+    };
+    block->rows = (uint32_t)encoder->row_count;
     block->start_ns = span->start_ns;
     block->span_ns = span->span_ns;
     block->run_thread = threads;
@@ -213,14 +253,16 @@ static int put_runs(struct ft_block_encoder *encoder, const struct ft_block_inpu
     return 0;
 }
 
-static int put_aggregates(struct ft_block_encoder *encoder, const struct ft_block_input *input, Flowtap__Block *block)
+static int put_aggregates(struct ft_block_encoder *encoder, Flowtap__Block *block)
 {
     const struct ft_trace_aggregate *all;
     Flowtap__Aggregate *messages, **list;
     size_t count;
 
-    add_up(encoder, input);
     all = ft_aggregator_all(encoder->aggregator, &count);
+    if (encoder->has_many_keys || encoder->row_count < FT_BLOCK_AGGREGATE_ROWS_MIN ||
+        encoder->row_count < count * FT_BLOCK_AGGREGATE_ROWS_PER_KEY)
+        return 0;
     messages = ft_arena_zalloc(&encoder->arena, count, sizeof(*messages));
     list = ft_arena_zalloc(&encoder->arena, count, sizeof(*list));
     if (!messages || !list)
@@ -234,19 +276,19 @@ static int put_aggregates(struct ft_block_encoder *encoder, const struct ft_bloc
     return 0;
 }
 
-static int put_ranges(struct ft_block_encoder *encoder, const struct ft_block_input *input, Flowtap__Block *block)
+static int put_ranges(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t count,
+                      Flowtap__Block *block)
 {
     Flowtap__Range *messages, **list;
-    size_t count = input->range_count;
 
     if (count > FT_BLOCK_RANGES_MAX)
         return -EINVAL;
     if (count && ft_array_grow(&encoder->ranges, &encoder->range_cap, count - 1, sizeof(*encoder->ranges)))
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        if (input->ranges[i].from >= input->ranges[i].to)
+        if (ranges[i].from >= ranges[i].to)
             return -EINVAL;
-        encoder->ranges[i] = (struct ft_block_range){.range = input->ranges[i]};
+        encoder->ranges[i] = (struct ft_block_range){.range = ranges[i]};
     }
     count = count ? ft_block_ranges_join(encoder->ranges, count) : 0;
     messages = ft_arena_zalloc(&encoder->arena, count, sizeof(*messages));
@@ -289,23 +331,27 @@ static int append_frame(struct ft_block_encoder *encoder, const Flowtap__Block *
     return 0;
 }
 
-int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_block_input *input, struct ft_buffer *out,
-                    struct ft_block_span *span)
+int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t range_count,
+                    struct ft_buffer *out, struct ft_block_span *span)
 {
     struct head head = {.block = FLOWTAP__BLOCK__INIT};
     int rc;
 
     ft_arena_reset(&encoder->arena);
-    rc = ft_block_order_build(&encoder->order, input);
+    rc = ft_block_order_finish(&encoder->order, encoder->rows);
     if (rc == 0)
-        rc = ft_block_columns_build(&encoder->columns, input, &encoder->order);
+        rc = ft_block_columns_build(&encoder->columns, encoder->rows, &encoder->order);
     if (rc == 0)
         rc = encode_columns(encoder, &head);
     if (rc == 0)
-        rc = put_runs(encoder, input, &head.block, span);
+        rc = put_runs(encoder, &head.block, span);
     if (rc == 0)
-        rc = put_aggregates(encoder, input, &head.block);
+        rc = put_aggregates(encoder, &head.block);
     if (rc == 0)
-        rc = put_ranges(encoder, input, &head.block);
-    return rc ? rc : append_frame(encoder, &head.block, out);
+        rc = put_ranges(encoder, ranges, range_count, &head.block);
+    if (rc == 0)
+        rc = append_frame(encoder, &head.block, out);
+    if (rc == 0)
+        ft_block_reset(encoder);
+    return rc;
 }

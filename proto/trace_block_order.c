@@ -1,56 +1,53 @@
 // SPDX-License-Identifier: MIT
 #include "proto/trace_block.h"
 
-static int grow(struct ft_block_order *order, const struct ft_block_input *input)
+static int grow_threads(struct ft_block_order *order, uint32_t thread)
 {
-    size_t threads = (size_t)input->thread_max + 1;
+    size_t before = order->thread_cap;
+    int rc = ft_array_grow(&order->run_of_thread, &order->thread_cap, thread, sizeof(*order->run_of_thread));
 
-    if (input->row_count > order->cap) {
-        size_t spare_cap = order->cap;
-        int rc = ft_array_grow(&order->rows, &spare_cap, input->row_count - 1, sizeof(*order->rows));
-
-        if (rc == 0)
-            rc = ft_array_grow(&order->spare, &order->cap, input->row_count - 1, sizeof(*order->spare));
-        if (rc)
-            return rc;
-    }
-    if (threads > order->thread_cap) {
-        size_t before = order->thread_cap;
-        int rc = ft_array_grow(&order->run_of_thread, &order->thread_cap, threads - 1, sizeof(*order->run_of_thread));
-
-        if (rc)
-            return rc;
+    if (rc == 0)
         memset(order->run_of_thread + before, 0, (order->thread_cap - before) * sizeof(*order->run_of_thread));
-    }
-    return 0;
+    return rc;
 }
 
-// A run for each thread, in order of first appearance, with its count of rows.
-static int count_runs(struct ft_block_order *order, const struct ft_block_input *input)
+int ft_block_order_reserve(struct ft_block_order *order, uint32_t thread)
 {
-    for (size_t i = 0; i < input->row_count; i++) {
-        uint32_t thread = input->rows[i].thread;
-        uint32_t run = order->run_of_thread[thread];
+    int rc = thread < order->thread_cap ? 0 : grow_threads(order, thread);
 
-        if (run == 0) {
-            int rc = ft_array_grow(&order->runs, &order->run_cap, order->run_count, sizeof(*order->runs));
-
-            if (rc)
-                return rc;
-            order->runs[order->run_count++] = (struct ft_block_run){.thread = thread};
-            run = order->run_of_thread[thread] = (uint32_t)order->run_count;
-        }
-        order->runs[run - 1].count++;
-    }
-    return 0;
+    if (rc == 0 && order->row_count == order->row_cap)
+        rc = ft_array_grow(&order->run_of_row, &order->row_cap, order->row_count, sizeof(*order->run_of_row));
+    if (rc == 0 && order->run_count == order->run_cap)
+        rc = ft_array_grow(&order->runs, &order->run_cap, order->run_count, sizeof(*order->runs));
+    return rc;
 }
 
-static bool is_sorted(const struct ft_event *rows, const uint32_t *order, size_t count)
+void ft_block_order_add(struct ft_block_order *order, uint32_t thread, int64_t start_ns)
 {
-    for (size_t i = 1; i < count; i++)
-        if (rows[order[i]].start_ns < rows[order[i - 1]].start_ns)
-            return false;
-    return true;
+    uint32_t number = order->run_of_thread[thread];
+    struct ft_block_run *run;
+
+    if (number == 0) {
+        order->runs[order->run_count++] = (struct ft_block_run){
+            .thread = thread,
+            .is_sorted = true,
+            .last_start_ns = start_ns,
+        };
+        number = order->run_of_thread[thread] = (uint32_t)order->run_count;
+    }
+    run = &order->runs[number - 1];
+    run->count++;
+    run->is_sorted &= start_ns >= run->last_start_ns;
+    run->last_start_ns = start_ns;
+    order->run_of_row[order->row_count++] = number - 1;
+}
+
+void ft_block_order_reset(struct ft_block_order *order)
+{
+    for (size_t i = 0; i < order->run_count; i++)
+        order->run_of_thread[order->runs[i].thread] = 0;
+    order->run_count = 0;
+    order->row_count = 0;
 }
 
 // Stable merge sort by start, bottom up: a hostile order costs no more than any.
@@ -79,38 +76,46 @@ static void sort_by_start(const struct ft_event *rows, uint32_t *order, uint32_t
         memcpy(order, from, count * sizeof(*order));
 }
 
-int ft_block_order_build(struct ft_block_order *order, const struct ft_block_input *input)
+static int grow_rows(struct ft_block_order *order)
+{
+    size_t spare_cap = order->cap;
+    int rc;
+
+    if (order->row_count <= order->cap)
+        return 0;
+    rc = ft_array_grow(&order->spare, &spare_cap, order->row_count - 1, sizeof(*order->spare));
+    return rc ? rc : ft_array_grow(&order->rows, &order->cap, order->row_count - 1, sizeof(*order->rows));
+}
+
+int ft_block_order_finish(struct ft_block_order *order, const struct ft_event *rows)
 {
     uint32_t first = 0;
-    int rc = grow(order, input);
+    int rc = grow_rows(order);
 
     if (rc)
         return rc;
-    order->run_count = 0;
-    rc = count_runs(order, input);
-    for (size_t i = 0; rc == 0 && i < order->run_count; i++) {
+    for (size_t i = 0; i < order->run_count; i++) {
         order->runs[i].first = first;
         first += order->runs[i].count;
         order->runs[i].count = 0;
     }
-    for (size_t i = 0; rc == 0 && i < input->row_count; i++) {
-        struct ft_block_run *run = &order->runs[order->run_of_thread[input->rows[i].thread] - 1];
+    for (size_t i = 0; i < order->row_count; i++) {
+        struct ft_block_run *run = &order->runs[order->run_of_row[i]];
 
         order->rows[run->first + run->count++] = (uint32_t)i;
     }
-    for (size_t i = 0; i < order->run_count; i++)
-        order->run_of_thread[order->runs[i].thread] = 0;
-    for (size_t i = 0; rc == 0 && i < order->run_count; i++) {
+    for (size_t i = 0; i < order->run_count; i++) {
         const struct ft_block_run *run = &order->runs[i];
 
-        if (!is_sorted(input->rows, order->rows + run->first, run->count))
-            sort_by_start(input->rows, order->rows + run->first, order->spare, run->count);
+        if (!run->is_sorted)
+            sort_by_start(rows, order->rows + run->first, order->spare, run->count);
     }
-    return rc;
+    return 0;
 }
 
 void ft_block_order_fini(struct ft_block_order *order)
 {
+    free(order->run_of_row);
     free(order->rows);
     free(order->spare);
     free(order->runs);

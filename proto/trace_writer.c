@@ -8,7 +8,6 @@
 #include "proto/trace_writer_impl.h"
 
 #define COLUMN_LEVEL 1
-#define ROWS_FIRST 256U
 
 int ft_writer_append_frame(struct ft_trace_writer *writer, unsigned kind, const ProtobufCMessage *message)
 {
@@ -63,7 +62,6 @@ void ft_trace_writer_destroy(struct ft_trace_writer *writer)
     ft_tables_fini(&writer->tables);
     ft_block_encoder_destroy(writer->encoder);
     ft_buffer_fini(&writer->out);
-    free(writer->rows);
     free(writer->blocks);
     free(writer);
 }
@@ -204,16 +202,9 @@ static int describe(struct ft_trace_writer *writer, unsigned call)
     return 0;
 }
 
-static int grow_rows(struct ft_trace_writer *writer)
+static uint8_t class_of(const struct ft_trace_writer *writer, uint32_t file)
 {
-    size_t cap = writer->row_cap ? writer->row_cap * 2 : ROWS_FIRST;
-    struct ft_event *rows = realloc(writer->rows, cap * sizeof(*rows));
-
-    if (!rows)
-        return -ENOMEM;
-    writer->rows = rows;
-    writer->row_cap = cap;
-    return 0;
+    return file ? writer->tables.file_classes[file] : FT_FILE_CLASS_NONE;
 }
 
 int ft_trace_writer_add(struct ft_trace_writer *writer, const struct ft_event *event)
@@ -224,24 +215,21 @@ int ft_trace_writer_add(struct ft_trace_writer *writer, const struct ft_event *e
         return -EPIPE;
     if (!is_valid(writer, event))
         return -EINVAL;
-    if (writer->row_count == FT_TRACE_BLOCK_ROWS_MAX)
+    if (ft_block_rows(writer->encoder) == FT_TRACE_BLOCK_ROWS_MAX)
         return -EOVERFLOW;
     if (!writer->is_described[event->call])
         rc = describe(writer, event->call);
-    if (rc == 0 && writer->row_count == writer->row_cap)
-        rc = grow_rows(writer);
     if (rc)
         return rc;
-    writer->rows[writer->row_count++] = *event;
-    return 0;
+    return ft_block_add(writer->encoder, event, class_of(writer, event->file), class_of(writer, event->file2));
 }
 
 size_t ft_trace_writer_rows(const struct ft_trace_writer *writer)
 {
-    return writer->row_count;
+    return ft_block_rows(writer->encoder);
 }
 
 void ft_trace_writer_drop_rows(struct ft_trace_writer *writer)
 {
-    writer->row_count = 0;
+    ft_block_reset(writer->encoder);
 }

@@ -18,8 +18,6 @@ struct ft_trace_writer {
     struct ft_trace_writer_options options;
     struct ft_tables tables;
     struct ft_block_encoder *encoder;
-    struct ft_event *rows; // of the block being built
-    size_t row_count, row_cap;
     bool is_described[FT_TRACE_CALL_MAX];
     bool is_finished;
     struct ft_buffer out; // begins with a whole frame, of which `consumed` bytes are in the file

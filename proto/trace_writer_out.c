@@ -20,19 +20,11 @@ int ft_trace_writer_flush(struct ft_trace_writer *writer)
 
 int ft_trace_writer_end_block(struct ft_trace_writer *writer, const struct ft_trace_range *ranges, size_t range_count)
 {
-    struct ft_block_input input = {
-        .rows = writer->rows,
-        .row_count = writer->row_count,
-        .thread_max = writer->tables.thread_count,
-        .file_classes = writer->tables.file_classes,
-        .file_max = (uint32_t)writer->tables.files.count,
-        .ranges = ranges,
-        .range_count = range_count,
-    };
+    size_t rows = ft_block_rows(writer->encoder);
     struct ft_writer_block *block;
     int rc;
 
-    if (writer->row_count == 0)
+    if (rows == 0)
         return range_count ? -EINVAL : ft_trace_writer_flush(writer);
     // A flush that succeeds may stay where the block fails: its frames are whole.
     rc = ft_trace_writer_flush(writer);
@@ -42,13 +34,12 @@ int ft_trace_writer_end_block(struct ft_trace_writer *writer, const struct ft_tr
         return rc;
     block = &writer->blocks[writer->block_count];
     block->offset = next_offset(writer);
-    rc = ft_block_encode(writer->encoder, &input, &writer->out, &block->span);
+    rc = ft_block_encode(writer->encoder, ranges, range_count, &writer->out, &block->span);
     if (rc)
         return rc;
     writer->block_count++;
     writer->frames++;
-    writer->events += writer->row_count;
-    writer->row_count = 0;
+    writer->events += rows;
     return 0;
 }
 
@@ -91,7 +82,7 @@ int ft_trace_writer_finish(struct ft_trace_writer *writer)
     uint64_t frames;
     int rc;
 
-    if (writer->row_count)
+    if (ft_block_rows(writer->encoder))
         return -EINVAL;
     rc = ft_trace_writer_flush(writer);
     if (rc)
@@ -212,7 +203,7 @@ uint64_t ft_trace_writer_drop_blocks(struct ft_trace_writer *writer)
 size_t ft_trace_writer_memory(const struct ft_trace_writer *writer)
 {
     return sizeof(*writer) + ft_tables_memory(&writer->tables) + ft_block_encoder_memory(writer->encoder) +
-           writer->row_cap * sizeof(*writer->rows) + writer->out.cap + writer->block_cap * sizeof(*writer->blocks);
+           writer->out.cap + writer->block_cap * sizeof(*writer->blocks);
 }
 
 uint64_t ft_trace_writer_bytes(const struct ft_trace_writer *writer)
@@ -227,11 +218,6 @@ uint64_t ft_trace_writer_events(const struct ft_trace_writer *writer)
 
 void ft_trace_writer_trim(struct ft_trace_writer *writer)
 {
-    if (writer->row_count == 0) {
-        free(writer->rows);
-        writer->rows = NULL;
-        writer->row_cap = 0;
-    }
     if (writer->out.len == 0)
         ft_buffer_fini(&writer->out);
     ft_block_encoder_trim(writer->encoder);
