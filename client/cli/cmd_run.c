@@ -120,15 +120,25 @@ static void say_nothing_was_recorded(const char *command, const struct ft_elf *e
     fprintf(stderr, "%s: %s: 0 events, because %s\n", ft_cli_name(), command, why);
 }
 
+static void remove_traces(const struct ft_strings *fresh)
+{
+    for (size_t i = 0; i < fresh->count; i++) {
+        unlink(fresh->items[i]);
+    }
+}
+
+/* What is said when the command has ended, or could not be run. */
 static void report(const struct values *values, const struct ft_run_paths *paths, struct ft_map *known,
-                   const char *command, const struct ft_elf *elf)
+                   const char *command, const struct ft_elf *elf, int exec_error)
 {
     struct ft_strings fresh = {0};
     list_traces(paths->trace, known, &fresh);
-    if (fresh.count == 0) {
+    if (exec_error) {
+        ft_cli_fail("cannot run %s: %s", command, strerror(exec_error));
+        remove_traces(&fresh);
+    } else if (fresh.count == 0) {
         say_nothing_was_recorded(command, elf);
     } else if (!values->is_quiet) {
-        fflush(stdout);
         ft_summary_show(&fresh, paths->trace, stderr, false, 5);
     }
     for (size_t i = 0; i < fresh.count; i++) {
@@ -156,12 +166,13 @@ static int run_command(const struct values *values, const struct ft_strings *ope
     memcpy(argv, operands->items, operands->count * sizeof(*argv));
     int started = ft_run_child(&child, argv, environment.items);
     int ended = ft_run_daemon_end(daemon, error, sizeof(error));
+    if (started == 0) {
+        ft_run_child_reap(&child);
+    }
     if (started < 0) {
         child.status = ft_cli_fail("cannot run %s: %s", argv[0], strerror(-started));
-    } else if (child.exec_error) {
-        ft_cli_fail("cannot run %s: %s", argv[0], strerror(child.exec_error));
     } else {
-        report(values, paths, &known, argv[0], &elf);
+        report(values, paths, &known, argv[0], &elf, child.exec_error);
     }
     if (ended < 0) {
         ft_cli_warn("%s", error);

@@ -26,7 +26,7 @@ struct ft_event_stream {
     struct cursor *cursors; /* one for each block */
     uint32_t *heap;         /* indices of cursors */
     size_t heap_count, open_count, open_most;
-    bool has_given; /* the top's event was given out and is stepped over next */
+    bool has_given;     /* the top's event was given out and is stepped over next */
     size_t budget_rows; /* of all windows together, about */
     uint64_t bad_blocks;
 };

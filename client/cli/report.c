@@ -74,6 +74,10 @@ int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_se
     if (status < 0) {
         status = explain(error.path ? error.path : operands->items[0], error.error ? error.error : status);
         free(error.path);
+    } else if (ft_trace_set_bytes(*out) == 0) {
+        status = ft_cli_fail("%s: the file is empty; nothing was ever written to it",
+                             ft_trace_reader_path(ft_trace_set_reader(*out, 0)));
+        ft_trace_set_close(*out);
     }
     return status;
 }

@@ -46,26 +46,34 @@ static void give_back_signals(const struct signals *signals)
     sigprocmask(SIG_SETMASK, &signals->mask, NULL);
 }
 
-static int wait_for_end(pid_t pid, const sigset_t *waited)
+static void wait_for_end(pid_t pid, const sigset_t *waited)
 {
     for (;;) {
-        int status;
-        pid_t ended = waitpid(pid, &status, WNOHANG);
-        if (ended == pid && WIFEXITED(status)) {
-            return WEXITSTATUS(status);
+        siginfo_t ended = {0}, info;
+        if (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno != EINTR : ended.si_pid == pid) {
+            return;
         }
-        if (ended == pid) {
-            return 128 + WTERMSIG(status);
-        }
-        if (ended < 0 && errno != EINTR) {
-            return 1;
-        }
-        siginfo_t info;
         int number = sigwaitinfo(waited, &info);
         /* What the command did to itself or its group has reached it already. */
         if (number > 0 && number != SIGCHLD && info.si_pid != pid) {
             kill(pid, number);
         }
+    }
+}
+
+void ft_run_child_reap(struct ft_run_child *child)
+{
+    int status = 0;
+    pid_t ended;
+    do {
+        ended = waitpid(child->pid, &status, 0);
+    } while (ended < 0 && errno == EINTR);
+    if (child->exec_error) {
+        child->status = child->exec_error == ENOENT ? 127 : 126;
+    } else if (ended != child->pid) {
+        child->status = 1;
+    } else {
+        child->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
 }
 
@@ -101,10 +109,7 @@ int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *env
             got = read(error_pipe[0], &child->exec_error, sizeof(child->exec_error));
         } while (got < 0 && errno == EINTR);
         child->exec_error = got == (ssize_t)sizeof(child->exec_error) ? child->exec_error : 0;
-        child->status = wait_for_end(child->pid, &waited);
-    }
-    if (child->exec_error) {
-        child->status = child->exec_error == ENOENT ? 127 : 126;
+        wait_for_end(child->pid, &waited);
     }
     close(error_pipe[0]);
     give_back_signals(&signals);

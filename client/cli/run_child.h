@@ -15,7 +15,11 @@ struct ft_run_child {
     int exec_error; /* errno of a failed exec, else 0 */
 };
 
-/* Runs it to its end. 0, or -errno where not even a process could be made. */
+/*
+ * Runs it to its end, but leaves it to be waited for: as long as it is not, the daemon can read from /proc how it ended
+ * and what the kernel counted. 0, or -errno where not even a process could be made.
+ */
 int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment);
+void ft_run_child_reap(struct ft_run_child *child);
 
 #endif
