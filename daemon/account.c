@@ -131,23 +131,25 @@ static void add_in_call(struct ft_drain *drain, struct ft_process *process, stru
     record->in_call_count = used;
 }
 
+// A pid's counters hold what its reaped children did, and run on over exec: of these that went into a record of its own
+// is taken off, so that summing over records counts nothing twice. What is not known of a child stays in its parent's.
 static void add_kernel(const struct ft_process *process, struct ft_trace_kernel *kernel)
 {
     const struct ft_process_counters *first = &process->first_counters, *last = &process->counters;
     if (process->is_final && process->end_counters.is_known)
         last = &process->end_counters;
+    else if (process->is_final && process->end_ns && process->has_traced_parent)
+        return; // its parent's have it, and more than the last sample says
     if (!last->is_known || !first->is_known)
         return;
-    *kernel = (struct ft_trace_kernel){
-        .is_known = true,
-        .rchar = last->rchar - first->rchar,
-        .wchar = last->wchar - first->wchar,
-        .read_bytes = last->read_bytes - first->read_bytes,
-        .write_bytes = last->write_bytes - first->write_bytes,
-        .syscr = last->syscr - first->syscr,
-        .syscw = last->syscw - first->syscw,
-        .major_faults = last->major_faults - first->major_faults,
-    };
+    kernel->is_known = true;
+#define X(name)                                                                                                        \
+    {                                                                                                                  \
+        uint64_t before = first->name + atomic_load(&process->children.name);                                         \
+        kernel->name = last->name > before ? last->name - before : 0;                                                  \
+    }
+    FT_PROCESS_COUNTERS(X)
+#undef X
 }
 
 // The parent in this file (the image before, of an exec'ed one): by its segment where that is known, else by its pid.
@@ -232,23 +234,24 @@ int ft_account_put(struct ft_drain *drain, struct ft_process *process)
     return 0;
 }
 
-static void learn_exit(struct ft_process *process)
+bool ft_account_learn_exit(struct ft_process *process)
 {
-    process->exit = FT_EXIT_NONE;
-    process->exit_source = FT_EXIT_SOURCE_UNKNOWN;
-    process->exit_value = 0;
+    if (process->exit != FT_EXIT_NONE)
+        return true;
     if (atomic_load(&process->state) == FT_PROCESS_REPLACED) {
         process->exit = FT_EXIT_EXEC;
-        return;
+        process->exit_source = process->pidfd >= 0 ? FT_EXIT_SOURCE_PIDFD : FT_EXIT_SOURCE_UNKNOWN;
+        return true;
     }
     struct ft_procfs_exit end = ft_procfs_exit_of(process->pidfd, process->pid, process->start_time, process->uid);
     if (!end.is_known && process->end_status >= 0)
         end = (struct ft_procfs_exit){.is_known = true, .status = process->end_status};
     if (!end.is_known)
-        return;
+        return false;
     process->exit_source = FT_EXIT_SOURCE_PIDFD;
     process->exit = WIFSIGNALED(end.status) ? FT_EXIT_SIGNAL : FT_EXIT_CODE;
     process->exit_value = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : WEXITSTATUS(end.status);
+    return true;
 }
 
 // What is left of `emitted` when all was read: the calls that died between return and publication.
@@ -330,7 +333,7 @@ void ft_account_finish(struct ft_drain *drain, struct ft_process *process, int64
     // Of a process that had ended before it was admitted the last event is the best that is known.
     process->end_ns = process->was_dead && process->last_event_ns ? process->last_event_ns : end_ns;
     if (end_ns)
-        learn_exit(process);
+        ft_account_learn_exit(process);
     if (process->segment.fd >= 0 && !process->is_corrupt && end_ns)
         ft_segment_look_again(&process->segment);
     account_for_rest(process, !end_ns);

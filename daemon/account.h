@@ -11,6 +11,9 @@
 // Puts the process's record as it stands; gives it an id in the drain's file where it has none there.
 int ft_account_put(struct ft_drain *drain, struct ft_process *process);
 
+// How it ended, if that is to be known by now: true then.
+bool ft_account_learn_exit(struct ft_process *process);
+
 // Gaps for processes that were not admitted, and for a command of which nothing attached.
 void ft_account_put_refused(struct ft_drain *drain, uint64_t count, bool is_empty);
 

@@ -125,6 +125,7 @@ static void find_pidfd(struct ft_process *process, int socket_fd)
     process->pidfd_id = process->pidfd < 0 ? 0 : ft_procfs_pidfd_id(process->pidfd);
     if (is_gone || (process->pidfd >= 0 && ft_procfs_has_ended(process->pidfd))) {
         process->was_dead = true;
+        ft_process_catch_end(process, FT_PROCESS_ENDED);
         ft_process_note_end(process, FT_PROCESS_ENDED, ft_clock_mono_ns());
     }
 }
@@ -139,19 +140,26 @@ static bool is_same_process(const struct ft_process *before, const struct ft_pro
     return atomic_load(&before->state) == FT_PROCESS_ALIVE;
 }
 
-// The image that this pid was before is over now.
-static void replace_image(struct ft_daemon *daemon, struct ft_process *process)
+// The image that this pid was before, NULL where there is none.
+static struct ft_process *find_image_before(const struct ft_daemon *daemon, const struct ft_process *process)
 {
     struct ft_process *before = process->pid ? ft_daemon_find_process(daemon, process->pid) : NULL;
-    if (!before || process->image != FT_IMAGE_EXEC || process->start_ns < before->start_ns ||
-        !is_same_process(before, process))
+    bool is_one = before && process->image == FT_IMAGE_EXEC && process->start_ns >= before->start_ns &&
+                  is_same_process(before, process);
+    return is_one ? before : NULL;
+}
+
+// It is over, and what its pid did until now is its own.
+static void replace_image(struct ft_daemon *daemon, struct ft_process *before, const struct ft_process *process)
+{
+    int state = atomic_load(&before->state);
+    if (state == FT_PROCESS_REPLACED)
         return;
-    process->is_exec = true;
-    process->segment_before = before->segment.id;
-    process->parent_pid = process->parent_pid ? process->parent_pid : before->parent_pid;
-    if (before->was_dead) // all of it was over before the first image was admitted
-        atomic_store(&before->state, FT_PROCESS_REPLACED);
-    ft_daemon_note_end(daemon, before, FT_PROCESS_REPLACED, process->start_ns);
+    before->end_counters = process->first_counters;
+    if (state == FT_PROCESS_ENDED) // all of it was over before the first image was admitted
+        ft_process_note_end(before, FT_PROCESS_REPLACED, process->start_ns);
+    else
+        ft_daemon_note_end(daemon, before, FT_PROCESS_REPLACED, process->start_ns);
 }
 
 static bool is_welcome(struct ft_daemon *daemon, uint32_t uid)
@@ -175,8 +183,15 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
     if (!process)
         return -EBADMSG;
     find_pidfd(process, socket_fd);
-    replace_image(daemon, process);
+    struct ft_process *before = find_image_before(daemon, process);
+    if (before) {
+        process->is_exec = true;
+        process->segment_before = before->segment.id;
+        process->parent_pid = before->parent_pid;
+    }
     ft_process_identify(process, daemon->config.private);
+    if (before)
+        replace_image(daemon, before, process);
     struct ft_job *job = ft_job_get(daemon, process);
     if (!job) {
         process->segment.fd = -1;

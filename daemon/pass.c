@@ -122,9 +122,13 @@ static void look_at_all(struct ft_job *job, int64_t now_ns)
         ft_clock_tick(&job->daemon->clock, false);
 }
 
+// Oldest first, so that a parent's record stands before its child's.
 static void put_records(struct ft_job *job, struct ft_drain *drain, bool only_new)
 {
-    for (struct ft_process *process = job->processes; drain->writer && process; process = process->next) {
+    struct ft_process *process = drain->writer ? job->processes : NULL;
+    while (process && process->next && (!only_new || process->next->trace_part != drain->part))
+        process = process->next;
+    for (; process; process = process->previous) {
         bool is_new = process->trace_part != drain->part;
         if (!is_new && (only_new || drain->now_ns < process->next_record_ns || !process->stored))
             continue;
@@ -154,15 +158,23 @@ static void give_back(struct ft_job *job, struct ft_process *process)
     pthread_mutex_unlock(&job->lock);
 }
 
+// All that a process had is in the file by now. One whose exit status nobody knows yet may wait for it a little longer.
+static bool may_finish(const struct ft_job *job, struct ft_process *process, int64_t now_ns)
+{
+    if (!is_over(process))
+        return false;
+    return now_ns >= atomic_load(&process->ended_ns) + job->daemon->config.block_after_end_ns ||
+           ft_account_learn_exit(process);
+}
+
 static void finish_processes(struct ft_job *job, struct ft_drain *drain, bool is_finishing)
 {
-    int64_t patience_ns = job->daemon->config.block_after_end_ns;
     for (struct ft_process *process = job->processes, *next; process; process = next) {
         next = process->next;
-        int64_t ended_ns = atomic_load(&process->ended_ns);
-        if (!is_finishing && (!is_over(process) || drain->now_ns < ended_ns + patience_ns))
+        if (!is_finishing && !may_finish(job, process, drain->now_ns))
             continue;
-        ft_account_finish(drain, process, is_over(process) ? ended_ns : 0, job->daemon->ending_gap);
+        int64_t end_ns = is_over(process) ? atomic_load(&process->ended_ns) : 0;
+        ft_account_finish(drain, process, end_ns, job->daemon->ending_gap);
         give_back(job, process);
     }
 }
@@ -173,6 +185,7 @@ static void see_ends(struct ft_job *job, int64_t now_ns)
     for (struct ft_process *process = job->processes; process; process = process->next) {
         if (is_over(process) || process->pidfd < 0 || !ft_procfs_has_ended(process->pidfd))
             continue;
+        ft_process_catch_end(process, FT_PROCESS_ENDED);
         ft_process_note_end(process, FT_PROCESS_ENDED, now_ns);
     }
 }

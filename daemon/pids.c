@@ -64,11 +64,28 @@ void ft_daemon_remove_process(struct ft_daemon *daemon, struct ft_process *proce
         ft_process_destroy(process);
 }
 
+// Its parent's counters take in the child's when it reaps it.
+static void tell_parent(struct ft_daemon *daemon, struct ft_process *process)
+{
+    struct ft_process *parent = ft_daemon_find_process(daemon, process->parent_pid);
+    process->has_traced_parent = parent && atomic_load(&parent->state) == FT_PROCESS_ALIVE;
+    if (!process->has_traced_parent || !process->end_counters.is_known)
+        return;
+#define X(name) atomic_fetch_add(&parent->children.name, process->end_counters.name);
+    FT_PROCESS_COUNTERS(X)
+#undef X
+}
+
 void ft_daemon_note_end(struct ft_daemon *daemon, struct ft_process *process, int state, int64_t when_ns)
 {
     if (process->has_watch)
         uv_poll_stop(&process->watch);
-    ft_process_note_end(process, state, when_ns);
+    if (atomic_load(&process->state) < state) {
+        ft_process_catch_end(process, state);
+        if (state == FT_PROCESS_ENDED)
+            tell_parent(daemon, process);
+        ft_process_note_end(process, state, when_ns);
+    }
     ft_job_wake(process->job, ft_clock_mono_ns() + daemon->config.block_after_end_ns);
     ft_private_note_end(daemon);
 }

@@ -114,16 +114,17 @@ bool ft_process_read_counters(const struct ft_process *process, struct ft_proces
     return true;
 }
 
+void ft_process_catch_end(struct ft_process *process, int state)
+{
+    int32_t status = -1;
+    if (state != FT_PROCESS_ENDED)
+        return;
+    ft_process_read_counters(process, &process->end_counters, &status);
+    process->end_status = geteuid() == 0 || geteuid() == process->uid ? status : -1;
+}
+
 void ft_process_note_end(struct ft_process *process, int state, int64_t now_ns)
 {
-    if (atomic_load(&process->state) >= state)
-        return;
-    // The parent may reap it at any moment: what the kernel still tells is asked for first.
-    if (state == FT_PROCESS_ENDED) {
-        int32_t status = -1;
-        ft_process_read_counters(process, &process->end_counters, &status);
-        process->end_status = geteuid() == 0 || geteuid() == process->uid ? status : -1;
-    }
     atomic_store(&process->ended_ns, now_ns);
     atomic_store(&process->state, state);
 }

@@ -23,10 +23,18 @@ enum ft_process_state {
     FT_PROCESS_ENDED,    // the pid is a zombie or gone
 };
 
-// The kernel's counters of a pid, which run on over exec.
+// The kernel's counters of a pid, which run on over exec and take in those of reaped children.
+#define FT_PROCESS_COUNTERS(X) X(rchar) X(wchar) X(syscr) X(syscw) X(read_bytes) X(write_bytes) X(major_faults)
 struct ft_process_counters {
     bool is_known;
-    uint64_t rchar, wchar, syscr, syscw, read_bytes, write_bytes, major_faults;
+#define X(name) uint64_t name;
+    FT_PROCESS_COUNTERS(X)
+#undef X
+};
+struct ft_process_counters_shared {
+#define X(name) _Atomic uint64_t name;
+    FT_PROCESS_COUNTERS(X)
+#undef X
 };
 
 // What a thread line is about, from the records that were consumed of it.
@@ -99,6 +107,8 @@ struct ft_process {
     _Atomic int state;        // enum ft_process_state; released after what follows
     _Atomic int64_t ended_ns;
     struct ft_process_counters end_counters; // read when it had ended and was not reaped yet
+    struct ft_process_counters_shared children; // of reaped children that have records of their own
+    bool has_traced_parent;                     // which will have its counters
     int32_t end_status;                      // likewise, as of wait(2); -1 not known
     bool was_dead;                           // it had ended before it was admitted
 
@@ -122,7 +132,10 @@ uint32_t ft_process_private_session(void);
 // another's by now, or may not be looked at.
 bool ft_process_read_counters(const struct ft_process *process, struct ft_process_counters *out, int32_t *exit_code);
 
-// Moves the state on; reads what is only to be had of a zombie. By the loop, or by a worker while the loop is ending.
+// Reads what is only to be had of a zombie: its parent may reap it at any moment, so this comes first.
+void ft_process_catch_end(struct ft_process *process, int state);
+
+// Moves the state on: what belongs to the end is written by now.
 void ft_process_note_end(struct ft_process *process, int state, int64_t now_ns);
 
 void ft_process_destroy(struct ft_process *process);
