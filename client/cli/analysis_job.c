@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/analysis_parents.h"
 #include "client/cli/cli.h"
 #include "client/cli/map.h"
 
@@ -144,7 +145,7 @@ static void find_coverage(struct ft_job *job, const struct ft_trace_set *set, co
         const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
         const struct ft_trace_process *record = process->record;
         images[p] = (struct ft_coverage_image){
-            .parent = process->parent,
+            .parent = job->parents[p],
             .is_exec = record->is_exec,
             .is_known = record->kernel.is_known,
             .end_ns = record->end_ns ? ft_trace_set_realtime_ns(set, process->reader, record->end_ns) : 0,
@@ -168,6 +169,7 @@ void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struc
     }
     ft_map_fini(&gaps);
     job->stored = scan->rows;
+    job->parents = ft_parents_find(set);
     add_processes(job, set, scan);
     find_coverage(job, set, scan);
     job->has_span = ft_trace_set_span(set, &job->start_ns, &job->end_ns);
@@ -176,6 +178,7 @@ void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struc
 void ft_job_fini(struct ft_job *job)
 {
     free(job->names);
+    free(job->parents);
     free(job->tags);
     free(job->gaps);
 }

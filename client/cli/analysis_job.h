@@ -32,6 +32,7 @@ struct ft_job {
     struct ft_job_gap *gaps; /* equal ones added up */
     size_t gap_count;
     struct ft_coverage coverage;
+    uint32_t *parents;       /* by process index of the set: see ft_parents_find(); FT_TRACE_SET_NONE: none */
     uint64_t clock_error_ns; /* the largest of all files */
 };
 

@@ -10,7 +10,7 @@ struct node {
     int64_t start_ns;
     uint32_t process, parent;
     uint32_t first_child, next_brother; /* index + 1; 0: none */
-    bool is_placed;
+    bool is_exec, is_placed;
 };
 
 static int earlier_first(const void *a_untyped, const void *b_untyped)
@@ -23,14 +23,17 @@ static int earlier_first(const void *a_untyped, const void *b_untyped)
 }
 
 /* Nodes in order of start; `place` gives a process's node. */
-static struct node *make_nodes(const struct ft_trace_set *set, size_t count, uint32_t *place)
+static struct node *make_nodes(const struct ft_processes *processes, size_t count, uint32_t *place)
 {
+    const struct ft_trace_set *set = processes->set;
+    const uint32_t *parents = processes->job.parents;
     struct node *nodes = ft_cli_alloc(count * sizeof(*nodes));
     for (uint32_t p = 0; p < count; p++) {
         const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
         nodes[p] = (struct node){.start_ns = ft_trace_set_realtime_ns(set, process->reader, process->record->start_ns),
                                  .process = p,
-                                 .parent = process->parent < count ? process->parent : FT_TRACE_SET_NONE};
+                                 .is_exec = process->record->is_exec,
+                                 .parent = parents[p] < count ? parents[p] : FT_TRACE_SET_NONE};
     }
     if (count > 1) {
         qsort(nodes, count, sizeof(*nodes), earlier_first);
@@ -49,8 +52,12 @@ static struct node *make_nodes(const struct ft_trace_set *set, size_t count, uin
     return nodes;
 }
 
-/* Depth first from `root`; nothing is placed twice. */
-static void place_tree(struct ft_processes *processes, struct node *nodes, uint32_t root, uint32_t *stack)
+/*
+ * Depth first from `root`; nothing is placed twice. `shown` is the depth that is shown at each depth: an exec'ed image
+ * stands where the one before stood.
+ */
+static void place_tree(struct ft_processes *processes, struct node *nodes, uint32_t root, uint32_t *stack,
+                       uint32_t *shown)
 {
     uint32_t depth = 0;
     stack[0] = root + 1;
@@ -69,7 +76,8 @@ static void place_tree(struct ft_processes *processes, struct node *nodes, uint3
             continue;
         }
         node->is_placed = true;
-        processes->depths[processes->count] = depth;
+        processes->depths[processes->count] = depth == 0 ? 0 : shown[depth - 1] + !node->is_exec;
+        shown[depth] = processes->depths[processes->count];
         processes->order[processes->count++] = node->process;
         if (node->first_child) {
             stack[++depth] = node->first_child;
@@ -81,18 +89,20 @@ void ft_processes_sort(struct ft_processes *processes)
 {
     size_t count = ft_trace_set_process_count(processes->set);
     uint32_t *place = ft_cli_alloc(count * sizeof(*place)), *stack = ft_cli_alloc((count + 2) * sizeof(*stack));
-    struct node *nodes = make_nodes(processes->set, count, place);
+    uint32_t *shown = ft_cli_alloc((count + 2) * sizeof(*shown));
+    struct node *nodes = make_nodes(processes, count, place);
     processes->order = ft_cli_alloc(count * sizeof(*processes->order));
     processes->depths = ft_cli_alloc(count * sizeof(*processes->depths));
     processes->count = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t n = 0; n < count; n++) {
             if (!nodes[n].is_placed && (pass == 1 || nodes[n].parent == FT_TRACE_SET_NONE)) {
-                place_tree(processes, nodes, n, stack);
+                place_tree(processes, nodes, n, stack, shown);
             }
         }
     }
     free(nodes);
     free(place);
     free(stack);
+    free(shown);
 }

@@ -107,17 +107,19 @@ static void make_environment(struct ft_environment *environment, const struct va
     free(preload);
 }
 
-static void say_nothing_was_recorded(const char *command, const struct ft_elf *elf)
+/* Why nothing was recorded, as far as the program's file tells; NULL: it does not. */
+static const char *why_untraceable(const struct ft_elf *elf)
 {
-    const char *why = "it did not attach";
     if (elf->is_secure) {
-        why = "it runs with more rights than its caller (set-user-ID, set-group-ID or capabilities)";
-    } else if (elf->kind == FT_ELF_STATIC) {
-        why = "it is linked statically, so that no library can be loaded into it";
-    } else if (elf->kind == FT_ELF_FOREIGN) {
-        why = "it is made for another architecture than this library";
+        return "it runs with more rights than its caller (set-user-ID, set-group-ID or capabilities)";
     }
-    fprintf(stderr, "%s: %s: 0 events, because %s\n", ft_cli_name(), command, why);
+    if (elf->kind == FT_ELF_STATIC) {
+        return "it is linked statically, so that no library can be loaded into it";
+    }
+    if (elf->kind == FT_ELF_FOREIGN) {
+        return "it is made for another architecture than this library";
+    }
+    return NULL;
 }
 
 static void remove_traces(const struct ft_strings *fresh)
@@ -137,9 +139,11 @@ static void report(const struct values *values, const struct ft_run_paths *paths
         ft_cli_fail("cannot run %s: %s", command, strerror(exec_error));
         remove_traces(&fresh);
     } else if (fresh.count == 0) {
-        say_nothing_was_recorded(command, elf);
+        const char *why = why_untraceable(elf);
+        ft_cli_warn("%s: 0 events, because %s", command, why ? why : "no process of it attached");
     } else if (!values->is_quiet) {
-        ft_summary_show(&fresh, paths->trace, stderr, false, 5);
+        struct ft_summary_look look = {.title = paths->trace, .why_empty = why_untraceable(elf), .top = 5};
+        ft_summary_show(&fresh, stderr, &look);
     }
     for (size_t i = 0; i < fresh.count; i++) {
         free((void *)(uintptr_t)fresh.items[i]);

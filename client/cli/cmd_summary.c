@@ -21,7 +21,7 @@ static const struct ft_option options[] = {
      offsetof(struct values, top), NULL},
 };
 
-int ft_summary_show(const struct ft_strings *paths, const char *title, FILE *out, bool as_json, size_t top)
+int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_summary_look *look)
 {
     struct ft_trace_set *set;
     struct ft_summary summary;
@@ -43,12 +43,14 @@ int ft_summary_show(const struct ft_strings *paths, const char *title, FILE *out
         ft_cli_warn("%llu blocks of events are damaged; the report is partial (`flowtap verify` tells all)",
                     (unsigned long long)summary.scan.bad_blocks);
     }
-    if (as_json) {
+    if (look->as_json) {
         ft_summary_print_json(&summary, out);
     } else {
-        char *own_title = ft_report_title(paths, title, set);
-        ft_summary_print_text(&summary, own_title, out, top);
-        free(own_title);
+        struct ft_summary_look own = *look;
+        char *title = ft_report_title(paths, look->title, set);
+        own.title = title;
+        ft_summary_print_text(&summary, out, &own);
+        free(title);
     }
     ft_job_fini(&summary.job);
     ft_scan_fini(&summary.scan);
@@ -60,7 +62,8 @@ int ft_summary_show(const struct ft_strings *paths, const char *title, FILE *out
 static int run(const void *values_untyped, const struct ft_strings *operands)
 {
     const struct values *values = values_untyped;
-    return ft_cli_finish_output(ft_summary_show(operands, NULL, stdout, values->as_json, values->top));
+    struct ft_summary_look look = {.as_json = values->as_json, .top = values->top};
+    return ft_cli_finish_output(ft_summary_show(operands, stdout, &look));
 }
 
 const struct ft_command ft_command_summary = {

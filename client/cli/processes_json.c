@@ -134,7 +134,8 @@ static void put_process(struct ft_json *json, const struct ft_processes *process
     const struct ft_trace_process *record = process->record;
     ft_json_begin_object(json);
     ft_json_member_uint(json, "id", p);
-    put_if(json, "parent_id", process->parent != FT_TRACE_SET_NONE, process->parent);
+    uint32_t parent = processes->job.parents[p];
+    put_if(json, "parent_id", parent != FT_TRACE_SET_NONE, parent);
     ft_report_json_bytes(json, "host", ft_trace_set_host_name(processes->set, process->host));
     ft_json_member_uint(json, "pid", record->pid);
     put_if(json, "parent", record->parent_pid != 0, record->parent_pid);

@@ -10,12 +10,27 @@
 #include "client/cli/text.h"
 #include "client/cli/units.h"
 
-enum { INDENT_MAX = 20, COMMAND_BYTES_MAX = 4096 };
+enum { INDENT_MAX = 20, COMMAND_BYTES_MAX = 160 };
 
 static const struct ft_column columns[] = {{"PID", true},      {"EVENTS", true}, {"DROPPED", true},
                                            {"I/O TIME", true}, {"READ", true},   {"WRITTEN", true},
                                            {"LIVED", true},    {"EXIT", false},  {"COMMAND", false}};
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
+
+/* Whole characters of at most so many bytes; the text is changed. */
+static void shorten(char **line)
+{
+    size_t bytes = COMMAND_BYTES_MAX;
+    if (strlen(*line) <= bytes) {
+        return;
+    }
+    while (bytes > 0 && ((unsigned char)(*line)[bytes] & 0xc0u) == 0x80u) {
+        bytes--;
+    }
+    char *shorter = ft_cli_format("%.*s…", (int)bytes, *line);
+    free(*line);
+    *line = shorter;
+}
 
 /* argv as one line, words with spaces quoted; the program's path where there is no argv. */
 static char *command_line(const struct ft_trace_process *record)
@@ -34,6 +49,7 @@ static char *command_line(const struct ft_trace_process *record)
         line = record->exe.len ? ft_cli_format("%.*s", (int)record->exe.len, record->exe.data)
                                : ft_cli_strdup("(unknown)");
     }
+    shorten(&line);
     return line;
 }
 
@@ -105,7 +121,7 @@ static void add_process(struct ft_table *table, const struct ft_processes *proce
     uint32_t p = processes->order[i], depth = processes->depths[i];
     const struct ft_trace_set_process *process = ft_trace_set_process(processes->set, p);
     char text[64], *indent = indentation(depth), *command = command_line(process->record);
-    char *line = ft_cli_format("%s%s", indent, command);
+    char *line = ft_cli_format("%s%s%s", indent, process->record->is_exec ? "-> " : "", command);
     snprintf(text, sizeof(text), "%u", process->record->pid);
     ft_table_add(table, text);
     add_figures(table, processes, p);

@@ -19,14 +19,18 @@ struct ft_summary {
     bool is_partial;
 };
 
-/*
- * Reads the paths and prints. FT_STATUS_DONE, or FT_STATUS_FAILED after a message. `top`: rows of each table.
- * `title`: what the first line names; NULL: the paths.
- */
-int ft_summary_show(const struct ft_strings *paths, const char *title, FILE *out, bool as_json, size_t top);
+struct ft_summary_look {
+    bool as_json;
+    size_t top;            /* rows of each table */
+    const char *title;     /* what the first line names; NULL: the paths */
+    const char *why_empty; /* why there is no event, where the caller knows; else NULL */
+};
+
+/* Reads the paths and prints. FT_STATUS_DONE, or FT_STATUS_FAILED after a message. */
+int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_summary_look *look);
 
 /* Parts of it. */
 void ft_summary_print_json(const struct ft_summary *summary, FILE *out);
-void ft_summary_print_text(const struct ft_summary *summary, const char *title, FILE *out, size_t top);
+void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const struct ft_summary_look *look);
 
 #endif

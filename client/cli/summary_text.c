@@ -216,13 +216,13 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_summary
     }
 }
 
-void ft_summary_print_text(const struct ft_summary *summary, const char *title, FILE *out, size_t top)
+void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const struct ft_summary_look *look)
 {
     struct ft_screen screen;
     ft_screen_init(&screen, out);
-    ft_screen_print(&screen, FT_STYLE_TITLE, "flowtap: %s\n\n", title);
+    ft_screen_print(&screen, FT_STYLE_TITLE, "flowtap: %s\n\n", look->title);
     if (summary->job.emitted == 0 && summary->job.stored == 0) {
-        char *why = ft_report_why_empty(summary->set);
+        char *why = look->why_empty ? ft_cli_strdup(look->why_empty) : ft_report_why_empty(summary->set);
         ft_screen_print(&screen, FT_STYLE_WARN, "0 events, because %s\n\n", why);
         free(why);
     }
@@ -234,8 +234,8 @@ void ft_summary_print_text(const struct ft_summary *summary, const char *title, 
         print_sum(&screen, "Other I/O", &summary->calls.other_io, true);
     }
     print_app(&screen, &summary->scan.sweep);
-    print_files(&screen, summary, top);
-    print_calls(&screen, &summary->calls, top);
+    print_files(&screen, summary, look->top);
+    print_calls(&screen, &summary->calls, look->top);
     print_processes(&screen, summary);
     print_unseen(&screen, summary);
 }
