@@ -122,5 +122,5 @@ def compare(trace, log_path, ignore=(), bound_at_most=1_000_000):
     others = {tid: [e["name"] for e in es][:6] for tid, es in events.items()}
     if others:
         lines.append(f"events of threads that made no call: {others}")
-    assert not lines, "\n".join(lines[:60])
+    assert not lines, "\n".join(lines[:12])
     return log

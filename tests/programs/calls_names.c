@@ -72,7 +72,7 @@ static void renamed_directory(void)
     int fd = CALL("openat", NULL, NA, NA, NA, openat(dir, "inner", O_RDONLY));
     CHECK(fd >= 0);
     GOOD("close", NULL, fd, NA, NA, close(fd));
-    GOOD("close", "dir", dir, NA, NA, close(dir));
+    GOOD("close", NULL, dir, NA, NA, close(dir));
 }
 
 static void real_names(void)

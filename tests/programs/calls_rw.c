@@ -61,7 +61,7 @@ static void unknown_offsets(void)
 static void failing(int fd)
 {
     FAILS(EBADF, "read", NULL, 77, 10, NA, read(77, buffer, 10));
-    FAILS(EBADF, "write", NULL, -1, 10, NA, write(-1, buffer, 10));
+    FAILS(EBADF, "write", NULL, NONE, 10, NA, write(-1, buffer, 10));
     FAILS(EFAULT, "read", "out", fd, 10, NA, read(fd, nowhere, 10));
     FAILS(EINVAL, "pread64", "out", fd, 10, NA, pread64(fd, buffer, 10, -5));
     FAILS(EINVAL, "lseek", "out", fd, NA, NA, lseek(fd, -10, SEEK_SET));

@@ -26,7 +26,7 @@ static void output(void)
 {
     FILE *f = CALL("fopen", "out", NA, NA, NA, fopen("out", "w"));
     GIVES(10UL, "fwrite", "out", NA, 100, NA, fwrite(buffer, 10, 10, f));
-    GIVES(7UL, "fwrite_unlocked", "out", NA, 7, NA, fwrite_unlocked(buffer, 1, 7, f));
+    GIVES(7UL, "fwrite_unlocked", "out", NA, 7, NA, (fwrite_unlocked)(buffer, 1, 7, f));
     GIVES('a', "fputc", "out", NA, 1, NA, fputc('a', f));
     GIVES('b', "putc", "out", NA, 1, NA, (putc)('b', f));
     GIVES(1, "fputs", "out", NA, NA, NA, fputs("hello", f));
@@ -44,11 +44,12 @@ static void input(void)
     size_t size = 0;
     FILE *f = CALL("fopen64", "in", NA, NA, NA, fopen64("in", "r"));
     GIVES(3UL, "fread", "in", NA, 30, NA, fread(buffer, 10, 3, f));
-    GIVES(5UL, "fread_unlocked", "in", NA, 5, NA, fread_unlocked(buffer, 1, 5, f));
+    GIVES(5UL, "fread_unlocked", "in", NA, 5, NA, (fread_unlocked)(buffer, 1, 5, f));
     GIVES('x', "fgetc", "in", NA, NA, NA, fgetc(f));
     GIVES('x', "getc", "in", NA, NA, NA, (getc)(f));
+    // getline is inlined as __getdelim
     CHECK(CALL("fgets", "in", NA, NA, NA, fgets(buffer, 100, f)));
-    GIVES(10L, "getline", "in", NA, NA, NA, getline(&line, &size, f));
+    GIVES(10L, "__getdelim", "in", NA, NA, NA, getline(&line, &size, f));
     GIVES(10L, "getdelim", "in", NA, NA, NA, getdelim(&line, &size, '\n', f));
     GIVES(0, "fseek", "in", NA, NA, NA, fseek(f, 50, SEEK_SET));
     GIVES(50L, "ftell", "in", NA, NA, NA, ftell(f));
@@ -81,7 +82,7 @@ static void inlined(void)
     FILE *f = CALL("fopen", "inlined", NA, NA, NA, fopen("inlined", "w"));
     __fsetlocking(f, FSETLOCKING_BYCALLER);
     for (int i = 0; i < 100; i++)
-        CHECK(CALL("putc_unlocked", "inlined", NA, 1, NA, (putc_unlocked)('z', f)) == 'z');
+        CHECK(putc_unlocked('z', f) == 'z');
     GIVES(0, "fclose", "inlined", NA, NA, NA, fclose(f));
 }
 

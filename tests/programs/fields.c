@@ -19,7 +19,7 @@ static void *work(void *argument)
         CALL("write", name, fd, (long)size, NA, write(fd, buffer, size));
         CALL("pread", name, fd, 100, i * 7919, pread(fd, buffer, 100, i * 7919));
         CALL("pwrite", name, fd, (long)size, 1L << (i % 34), pwrite(fd, buffer, size, 1L << (i % 34)));
-        CALL("read", NULL, -1, (long)size, NA, read(-1, buffer, size));
+        CALL("read", NULL, NONE, (long)size, NA, read(-1, buffer, size));
         CALL("lseek", name, fd, NA, -i - 1, lseek(fd, -i - 1, SEEK_SET));
         CALL("access", "absent", NA, NA, NA, access("absent", R_OK));
         CALL("pread", name, fd, 10, -1, pread(fd, buffer, 10, -1));
