@@ -68,8 +68,10 @@ HOST_LDFLAGS = $(SANITIZE) -pthread -Wl,--as-needed -Wl,-z,relro -Wl,-z,now $(LD
 # The shim is built without what may call back into it (fortify, stack protector, builtins that become calls), without
 # large-file renaming (open would become open64), and never sanitized: it runs in programs that are not.
 SHIM_ONLY_CFLAGS := -U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS -fvisibility=hidden -fno-stack-protector -fno-builtin \
-                    -fasynchronous-unwind-tables -fexceptions
-SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) -O2 -fPIC -ftls-model=initial-exec
+                    -fasynchronous-unwind-tables -fexceptions -fno-tree-vectorize -fno-tree-slp-vectorize
+# "rep stos" takes longer to start than the small structs of a slow path take to clear.
+SHIM_ARCH_CFLAGS = $(if $(findstring clang,$(CC)),,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mmemset-strategy=unrolled_loop:-1:noalign))
+SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) -O2 -fPIC -ftls-model=initial-exec
 SHIM_LDFLAGS = -shared -Wl,-soname,libflowtap-preload.so -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,defs \
                -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libgcc $(LDFLAGS)
 # The same code for unit tests: linked into the test binary, exporting nothing, sanitized where the variant is.

@@ -88,6 +88,25 @@ static int is_frozen(void) {
     return ft_thread.vfork_depth != 0; /* a vfork child's descriptors are not its parent's */
 }
 
+static uint64_t touched_bit(int fd) {
+    return UINT64_C(1) << (fd < 0 || fd > 63 ? 63 : fd);
+}
+
+void ft_fd_touch(int fd) {
+    ft_thread.vfork_touched |= touched_bit(fd);
+}
+
+int ft_fd_is_touched(int fd) {
+    return (ft_thread.vfork_touched & touched_bit(fd)) != 0;
+}
+
+/* 1, and touched, in a vfork child. */
+static int is_frozen_for(int fd) {
+    if (!is_frozen()) return 0;
+    ft_fd_touch(fd);
+    return 1;
+}
+
 static void set(struct ft_fd *slot, uint32_t file, uint8_t kind, struct ft_description *description) {
     struct ft_description *old = __atomic_exchange_n(&slot->description, description, __ATOMIC_ACQ_REL);
     slot->kind = kind;
@@ -99,7 +118,7 @@ static void set(struct ft_fd *slot, uint32_t file, uint8_t kind, struct ft_descr
 }
 
 void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int close_on_exec) {
-    if (is_frozen()) return;
+    if (is_frozen_for(fd)) return;
     struct ft_fd *slot = ft_fd_make(fd);
     if (slot == NULL) return;
     struct ft_description *description = position >= 0 ? description_get() : NULL;
@@ -114,12 +133,17 @@ void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int clo
 }
 
 void ft_fd_closing(int fd) {
+    if (is_frozen_for(fd)) return;
     struct ft_fd *slot = ft_fd_find(fd);
-    if (slot != NULL && !is_frozen()) set(slot, 0, FT_FILE_WIRE_UNKNOWN, NULL);
+    if (slot != NULL) set(slot, 0, FT_FILE_WIRE_UNKNOWN, NULL);
 }
 
 void ft_fd_closing_range(unsigned first, unsigned last) {
-    if (is_frozen()) return;
+    if (is_frozen()) {
+        for (unsigned fd = first; fd <= last && fd < 64; fd++) ft_fd_touch((int)fd);
+        ft_fd_touch(63);
+        return;
+    }
     for (unsigned fd = first; fd <= last && fd < FT_FD_MAX;) {
         struct ft_fd *slot = ft_fd_find((int)fd);
         if (slot != NULL) {
@@ -134,7 +158,7 @@ void ft_fd_closing_range(unsigned first, unsigned last) {
 }
 
 void ft_fd_duplicated(int from, int to) {
-    if (is_frozen() || from == to) return;
+    if (from == to || is_frozen_for(to)) return;
     struct ft_fd *source = ft_fd_find(from);
     struct ft_fd *target = ft_fd_make(to);
     if (target == NULL) return;

@@ -80,6 +80,9 @@ FT_HOT void ft_fd_positioned(struct ft_fd *slot, int64_t position) {
     if (description != NULL && description->position >= 0)
         __atomic_store_n(&description->position, position, __ATOMIC_RELAXED);
 }
+/* A vfork child changes its own descriptors: the parent's table stays, and what the child touched has no name for it. */
+void ft_fd_touch(int fd);
+int ft_fd_is_touched(int fd);
 /* The position is not followed any more: something moves it unseen (a stream's buffer). */
 void ft_fd_untrack(int fd);
 /* After a rename: what the names of directories were is not certain any more. */

@@ -17,6 +17,8 @@
 
 struct msghdr;
 
+enum { FT_PREFETCH_SLOTS = 8 };
+
 /* How a wrapper's result is to be read. */
 enum ft_ret {
     FT_RET_STATUS,    /* 0, or -1 and errno */
@@ -51,6 +53,7 @@ struct ft_args {
     uint8_t moves;          /* at and past the descriptor's position */
     uint8_t opens;          /* the result is a new descriptor, named by path if there is one */
     uint8_t offset_or_moves; /* preadv2: offset -1 means the descriptor's position */
+    uint8_t fresh; /* `opens` a nameless file of its own, at position 0 */
     uint8_t no_bytes, renames;
     /* `shifts` (of fd), `shifts2` (of fd2) point to an offset that the call moves; NULL: the descriptor's position */
     uint8_t has_shifts, has_shifts2;
@@ -90,8 +93,17 @@ struct ft_outcome {
     int is_cut;
 };
 
-void ft_begin_nested(struct ft_call_state *state, const void *frame);
-void ft_end_nested(const struct ft_call_state *state);
+/*
+ * Ways off the hot path. Where its structs are handed on by value, it is because an address that is taken would keep
+ * them in memory, constants and all.
+ */
+/* In FT_MODE_SLOW: forgets what a vfork child's own close or dup has made untrue. */
+struct ft_call_state ft_begin_slow(struct ft_call_state state, int fd);
+struct ft_call_state ft_begin_unknown(struct ft_call_state state, int fd);
+struct ft_call_state ft_begin_nested(struct ft_call_state state, const void *frame);
+void ft_end_nested(struct ft_call_state state);
+void ft_end_rare(struct ft_call_state state, unsigned call, const struct ft_args *args, long result, uint64_t end,
+                 int64_t position);
 /* Writes the record, with what extensions it needs. */
 void ft_end_slow(const struct ft_call_state *state, unsigned call, const struct ft_outcome *outcome);
 /* After a call that opened `fd`: its slot; kind and inode go to the outcome. */
@@ -121,10 +133,11 @@ FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft
             state->file = __atomic_load_n(&slot->file, __ATOMIC_RELAXED);
             state->slot = slot;
         }
-        if (ft_unlikely(state->file - 1 >= FT_FILE_EXCLUDED - 1)) ft_fd_first_use(state, args->fd);
+        if (ft_unlikely(ft_thread.mode != FT_MODE_ON)) *state = ft_begin_slow(*state, args->fd);
+        if (ft_unlikely(state->file - 1 >= FT_FILE_EXCLUDED - 1)) *state = ft_begin_unknown(*state, args->fd);
     }
     state->call_before = line->call;
-    if (ft_unlikely(state->call_before != 0)) ft_begin_nested(state, __builtin_frame_address(0));
+    if (ft_unlikely(state->call_before != 0)) *state = ft_begin_nested(*state, __builtin_frame_address(0));
     ft_thread.call_frame = __builtin_frame_address(0);
     line->file = state->file;
     line->fd = args->has_fd ? args->fd : -1;
@@ -139,7 +152,7 @@ FT_HOT uint64_t ft_end_clock(const struct ft_call_state *state) {
     if (ft_likely(state->call_before == 0))
         state->line->call = 0;
     else
-        ft_end_nested(state);
+        ft_end_nested(*state);
     return end;
 }
 
@@ -174,6 +187,7 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
             return 1;
         }
     }
+    ft_prefetch(word + FT_PREFETCH_SLOTS * FT_SLOT_WORDS); /* the daemon's core has read these lines last */
     word[1] = (end - chunk->base_ticks) | duration << 40;
     word[2] = (uint64_t)state->file | size << 32;
     word[3] = offset | (uint64_t)error << 48 | (uint64_t)result << 60;
@@ -182,10 +196,15 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
     return 1;
 }
 
-/* Ends a call on a descriptor. Everything that its constants do not rule out and that is rare goes to ft_end_slow. */
-FT_HOT void ft_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result) {
+/*
+ * Ends a call on a descriptor where it is ordinary. 0: it is not (or its constants say that it never is), and
+ * ft_end_rare shall do it, with *end_out and *position_out. The wrapper names its arguments again for that, so that here
+ * they need no place in memory.
+ */
+FT_HOT int ft_end_fast(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result,
+                       uint64_t *end_out, int64_t *position_out) {
     uint64_t end = ft_end_clock(state);
-    if (ft_unlikely(state->excluded)) return;
+    if (ft_unlikely(state->excluded)) return 1;
     int64_t position = -1;
     if ((args->moves || (args->offset_or_moves && args->offset == -1)) && result >= 0)
         position = ft_fd_move(state->slot, result);
@@ -225,12 +244,14 @@ FT_HOT void ft_end(const struct ft_call_state *state, unsigned call, const struc
             flags |= FT_CALL_RACED;
         if (ft_likely(code != FT_RESULT_EXT) &&
             ft_likely(ft_end_in_one_slot(state, call, args, end, offset, flags, code, error)))
-            return;
+            return 1;
     }
-    struct ft_outcome outcome = {.args = args, .result = result, .end = end};
-    outcome.has_position = position >= 0;
-    outcome.position = position;
-    ft_end_slow(state, call, &outcome);
+    *end_out = end;
+    *position_out = position;
+    return 0;
 }
+
+/* Both in one, for wrappers written by hand. */
+void ft_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result);
 
 #endif

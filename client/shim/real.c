@@ -24,8 +24,19 @@ struct object {
 enum { CALLS_MAX = 1024 };
 ft_function *ft_real_table[CALLS_MAX];
 
-static const char *const names[] = {
-#define FT_CALL(id, name, ...) [id] = #name,
+/* Names in one piece with offsets into it: pointers would have to be relocated in every process that starts. */
+static const struct names {
+#define FT_CALL(id, name, ...) char call_##id[sizeof(#name)];
+#include "proto/calls.def"
+#undef FT_CALL
+} names = {
+#define FT_CALL(id, name, ...) .call_##id = #name,
+#include "proto/calls.def"
+#undef FT_CALL
+};
+
+static const uint16_t name_offsets[] = {
+#define FT_CALL(id, name, ...) [id] = offsetof(struct names, call_##id),
 #include "proto/calls.def"
 #undef FT_CALL
 };
@@ -104,7 +115,7 @@ static ft_function *find_in(const struct object *object, const char *name, uint3
 }
 
 ft_function *ft_real_resolve(unsigned call) {
-    const char *name = names[call];
+    const char *name = (const char *)&names + name_offsets[call];
     uint32_t hash = hash_of(name);
     const struct link_map *map = own_map();
     for (map = map != NULL ? map->l_next : NULL; map != NULL; map = map->l_next) {

@@ -6,28 +6,57 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-void ft_begin_nested(struct ft_call_state *state, const void *frame) {
-    /* The stack grows down: a call whose frame is not above this one was left by longjmp or an exception. */
-    if ((uintptr_t)ft_thread.call_frame <= (uintptr_t)frame) {
-        state->call_before = 0;
-        return;
+struct ft_call_state ft_begin_slow(struct ft_call_state state, int fd) {
+    if (ft_thread.vfork_depth != 0 && ft_fd_is_touched(fd)) {
+        state.slot = NULL;
+        state.file = 0;
     }
-    state->file_before = state->line->file;
-    state->fd_before = state->line->fd;
-    state->start_before = state->line->call_start;
-    state->frame_before = ft_thread.call_frame;
+    return state;
 }
 
-void ft_end_nested(const struct ft_call_state *state) {
-    struct ft_line *line = state->line;
+struct ft_call_state ft_begin_unknown(struct ft_call_state state, int fd) {
+    ft_fd_first_use(&state, fd);
+    return state;
+}
+
+struct ft_call_state ft_begin_nested(struct ft_call_state state, const void *frame) {
+    /* The stack grows down: a call whose frame is not above this one was left by longjmp or an exception. */
+    if ((uintptr_t)ft_thread.call_frame <= (uintptr_t)frame) {
+        state.call_before = 0;
+        return state;
+    }
+    state.file_before = state.line->file;
+    state.fd_before = state.line->fd;
+    state.start_before = state.line->call_start;
+    state.frame_before = ft_thread.call_frame;
+    return state;
+}
+
+void ft_end_nested(struct ft_call_state state) {
+    struct ft_line *line = state.line;
     line->call = 0;
     __asm__ volatile("" : : : "memory");
-    line->file = state->file_before;
-    line->fd = state->fd_before;
-    line->call_start = state->start_before;
-    ft_thread.call_frame = state->frame_before;
+    line->file = state.file_before;
+    line->fd = state.fd_before;
+    line->call_start = state.start_before;
+    ft_thread.call_frame = state.frame_before;
     __asm__ volatile("" : : : "memory"); /* shown last, when what belongs to it is there */
-    line->call = state->call_before;
+    line->call = state.call_before;
+}
+
+void ft_end_rare(struct ft_call_state state, unsigned call, const struct ft_args *args, long result, uint64_t end,
+                 int64_t position) {
+    struct ft_outcome outcome = {.args = args, .result = result, .end = end};
+    outcome.has_position = position >= 0;
+    outcome.position = position;
+    ft_end_slow(&state, call, &outcome);
+}
+
+void ft_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result) {
+    uint64_t end;
+    int64_t position;
+    if (!ft_end_fast(state, call, args, result, &end, &position))
+        ft_end_rare(*state, call, args, result, end, position);
 }
 
 /* A record under construction; extensions by the number of their bit. */
@@ -240,9 +269,16 @@ static int is_position_kind(uint8_t kind) {
 }
 
 void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int fd, int flags, int is_stream) {
-    if (ft_thread.vfork_depth != 0) return;
+    if (ft_thread.vfork_depth != 0) {
+        ft_fd_touch(fd);
+        return;
+    }
+    if (o->args->fresh) {
+        ft_fd_opened(fd, 0, FT_FILE_WIRE_UNKNOWN, 0, flags & 1); /* MFD_CLOEXEC */
+        return;
+    }
     if (o->args->has_fd || state->file == 0) {
-        ft_fd_closing(fd); /* no path of its own (accepted, memfd, socket): named at first use */
+        ft_fd_closing(fd); /* no path of its own (accepted, a socket): named at first use */
         return;
     }
     if (state->file == FT_FILE_EXCLUDED) {

@@ -167,14 +167,16 @@ static long read_policy(void) {
     size_t n = ft_length(ft_socket_path);
     ft_copy(path, ft_socket_path, n);
     ft_copy(path + n, FT_POLICY_SUFFIX, sizeof(FT_POLICY_SUFFIX));
-    uint8_t *bytes = ft_arena_page(); /* the globs stay there */
+    char *bytes = ft_arena_page();
     if (bytes == NULL) return -ENOMEM;
     long fd = ft_sys(SYS_openat, FT_AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return fd;
     long got = ft_sys(SYS_pread64, fd, bytes, FT_POLICY_BYTES_MAX, 0);
     ft_sys(SYS_close, fd);
     if (got < 0) return got;
-    apply_policy(bytes, (size_t)got);
+    apply_policy((const uint8_t *)bytes, (size_t)got);
+    saved_bytes = bytes + got; /* its globs stay, what is behind them is free */
+    saved_room = (size_t)(FT_PAGE_BYTES - got);
     return 0;
 }
 

@@ -48,6 +48,7 @@
 #define MOVES .moves = 1
 #define OPENS .opens = 1
 #define NEW_FD .opens = 1
+#define FRESH .fresh = 1
 #define NO_BYTES .no_bytes = 1
 #define RENAMES .renames = 1
 #define STREAM(f) .has_stream = 1, .stream = (f)
@@ -65,6 +66,16 @@
 #define FT_NUMBER(r) ((long)(intptr_t)(r))
 #define FT_ABSENT(ret) (errno = ENOSYS, (ret)(intptr_t)-1)
 
+#define FT_END(id, result, ...)                                                                                        \
+    do {                                                                                                               \
+        uint64_t end_;                                                                                                 \
+        int64_t position_;                                                                                             \
+        if (ft_unlikely(!ft_end_fast(&state, id, &args, (result), &end_, &position_))) {                               \
+            const struct ft_args again_ = {__VA_ARGS__};                                                               \
+            ft_end_rare(state, id, &again_, (result), end_, position_);                                                \
+        }                                                                                                              \
+    } while (0)
+
 #define FT_SHAPE_FD(id, name, returns, params, arguments, got, ...)                                                    \
     FT_EXPORT(returns, name, params) {                                                                                 \
         FT_REAL(returns, name, params);                                                                                \
@@ -74,7 +85,7 @@
         struct ft_call_state state;                                                                                    \
         ft_begin(&state, id, &args);                                                                                   \
         returns r = real arguments;                                                                                    \
-        ft_end(&state, id, &args, FT_NUMBER(r));                                                                       \
+        FT_END(id, FT_NUMBER(r), __VA_ARGS__);                                                                         \
         return r;                                                                                                      \
     }
 
@@ -90,14 +101,14 @@
         struct ft_call_state state;                                                                                    \
         ft_begin(&state, id, &args);                                                                                   \
         real arguments;                                                                                                \
-        ft_end(&state, id, &args, 0);                                                                                  \
+        FT_END(id, 0, __VA_ARGS__);                                                                                    \
     }
 
 /* Out of line: begins a call that has no descriptor, ends one with everything. */
 void ft_path_begin(struct ft_call_state *state, unsigned call);
 void ft_path_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result);
 /* A call recorded before it is made, with duration 0. */
-void ft_path_event(unsigned call, const struct ft_args *args);
+void ft_event_before(unsigned call, const struct ft_args *args);
 
 #define FT_SHAPE_PATH(id, name, returns, params, arguments, got, ...)                                                  \
     FT_EXPORT(returns, name, params) {                                                                                 \
@@ -125,7 +136,7 @@ void ft_path_event(unsigned call, const struct ft_args *args);
         struct ft_call_state state;                                                                                    \
         ft_begin(&state, id, &args);                                                                                   \
         returns r = real arguments;                                                                                    \
-        ft_end(&state, id, &args, FT_NUMBER(r));                                                                       \
+        FT_END(id, FT_NUMBER(r), __VA_ARGS__);                                                                         \
         return r;                                                                                                      \
     }
 

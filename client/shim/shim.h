@@ -57,8 +57,7 @@ struct ft_thread {
     struct ft_line *line;
     const void *call_frame; /* frame of the call that the line shows as running */
     uint64_t vfork_start;
-    uint32_t vfork_parent;
-    uint32_t cancel_state;
+    uint64_t vfork_touched; /* descriptors that the vfork child changed, by number; 63: any from there on */
 };
 
 /* This page is wiped in a child, however it was made: base is 0 there until the child has attached. */

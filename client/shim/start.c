@@ -15,7 +15,7 @@ char *const *ft_start_argv;
 __attribute__((visibility("default"))) const unsigned flowtap_shim_version = FT_SHIM_VERSION;
 
 void ft_settings_decide(void) {
-    if (getauxval(AT_SECURE) != 0 || ft_real_is_second_copy()) return;
+    if (ft_settings_find(environ, "FLOWTAP") == NULL || getauxval(AT_SECURE) != 0 || ft_real_is_second_copy()) return;
     ft_settings_read(environ);
 }
 

@@ -23,7 +23,7 @@ static void record_before(unsigned call, const struct ft_args *given) {
     struct ft_args args = *given;
     if (args.has_path && !is_readable(args.path)) args.has_path = 0;
     args.ret = FT_RET_NONE;
-    ft_path_event(call, &args);
+    ft_event_before(call, &args);
 }
 
 static int record_failure(unsigned call, const struct ft_args *args, int r) {
@@ -135,12 +135,11 @@ FT_EXPORT(int, fexecve, (int fd, char *const *argv, char *const *envp)) {
     FT_REAL(int, fexecve, (int, char *const *, char *const *));
     if (!ft_enter()) return real(fd, argv, envp);
     struct ft_args args = {FD(fd), RET(NONE)};
-    struct ft_call_state state;
-    ft_begin(&state, FT_CALL_ID_fexecve, &args);
-    ft_end(&state, FT_CALL_ID_fexecve, &args, 0);
+    ft_event_before(FT_CALL_ID_fexecve, &args);
     WITH_ENVIRONMENT(list, envp)
     int r = real(fd, argv, list);
     if (list != envp && errno == E2BIG) r = real(fd, argv, envp);
+    struct ft_call_state state;
     args.ret = FT_RET_STATUS;
     ft_begin(&state, FT_CALL_ID_fexecve, &args);
     ft_end(&state, FT_CALL_ID_fexecve, &args, r);

@@ -38,10 +38,11 @@ void ft_path_end(const struct ft_call_state *state, unsigned call, const struct 
     ft_end_slow(state, call, &outcome);
 }
 
-void ft_path_event(unsigned call, const struct ft_args *args) {
+void ft_event_before(unsigned call, const struct ft_args *args) {
     struct ft_call_state state;
-    ft_path_begin(&state, call);
+    ft_begin(&state, call, args);
     struct ft_outcome outcome = {.args = args, .end = state.start};
     (void)ft_end_clock(&state);
+    if (state.excluded) return;
     ft_end_slow(&state, call, &outcome);
 }

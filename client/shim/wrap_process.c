@@ -26,6 +26,7 @@ static void enter_vfork(void) {
     publish_vfork(1, 0);
     thread->vfork_depth++;
     thread->vfork_moved = 0;
+    thread->vfork_touched = 0;
     thread->writer->vfork_pid = UINT32_MAX; /* not known yet */
     thread->why |= FT_WHY_VFORK;
     thread->mode = FT_MODE_SLOW;
@@ -203,7 +204,7 @@ FT_EXPORT(int, system, (const char *command)) {
         FT_REAL(void, name, params);                                                                                   \
         if (ft_enter()) {                                                                                              \
             const struct ft_args args = {__VA_ARGS__, .ret = FT_RET_NONE};                                             \
-            ft_path_event(id, &args);                                                                                  \
+            ft_event_before(id, &args);                                                                                  \
         }                                                                                                              \
         real arguments;                                                                                                \
         __builtin_unreachable();                                                                                       \
