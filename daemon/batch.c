@@ -144,6 +144,7 @@ static uint32_t run_of_chunks(struct ft_segment *segment, uint32_t chunk)
         if (position && position->is_closed) {
             if (segment->states[at] == FT_CHUNK_FULL && !position->has_holes) {
                 ft_segment_free_chunk(segment, at);
+                segment->states[at] = FT_CHUNK_FREE; // the shim may have it again: the next look will tell
                 position->is_closed = false;
             }
             break;

@@ -170,10 +170,14 @@ static struct ft_process *run_round(struct ft_job *job, struct ft_drain *drain, 
     for (; rest && batch->chunks_used < ROUND_CHUNKS_MAX; rest = rest->next) {
         size_t first;
         bool is_over = atomic_load(&rest->state) != FT_PROCESS_ALIVE;
+        rest->is_drained = is_over;
         if (rest->segment.fd < 0 || (!rest->oldest_ns && !is_over && !drain->must_not_wait))
             continue;
-        if (ft_batch_collect(batch, rest, &first) == -EBADMSG)
+        int r = ft_batch_collect(batch, rest, &first);
+        if (r == -EBADMSG)
             rest->is_corrupt = true;
+        else if (r < 0)
+            rest->is_drained = false;
     }
     // Behind every record that was copied there is a clock pair now.
     ft_clock_tick(&job->daemon->clock, true);

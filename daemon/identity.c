@@ -184,6 +184,13 @@ void ft_identity_find(const struct ft_identity_input *input, struct ft_identity 
         out->workflow = value;
 }
 
+void ft_identity_inherit(struct ft_identity *identity, const struct ft_identity *parent)
+{
+    memcpy(identity->job, parent->job, sizeof(identity->job));
+    memcpy(identity->step, parent->step, sizeof(identity->step));
+    identity->source = parent->source;
+}
+
 size_t ft_identity_tags(struct ft_bytes text, struct ft_tag *tags, size_t room, unsigned *ignored)
 {
     size_t count = 0;

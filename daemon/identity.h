@@ -33,6 +33,9 @@ struct ft_identity_input {
 
 void ft_identity_find(const struct ft_identity_input *input, struct ft_identity *out);
 
+// Job and step of a forked child from its parent; what the environment says of it stays.
+void ft_identity_inherit(struct ft_identity *identity, const struct ft_identity *parent);
+
 // Job (and step) from the text of a cgroup file; false where no pattern fits.
 bool ft_identity_from_cgroup(struct ft_bytes text, struct ft_identity *out);
 

@@ -200,5 +200,6 @@ void ft_job_add(struct ft_job *job, struct ft_process *process)
     process->next = job->inbox;
     job->inbox = process;
     pthread_mutex_unlock(&job->lock);
-    ft_job_wake(job, 0);
+    // Many come at a time: one pass takes them all.
+    ft_job_wake(job, ft_clock_mono_ns() + job->daemon->config.poll_busy_ns);
 }

@@ -93,7 +93,7 @@ static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
         if (!process->oldest_ns && ft_block_waiting(process))
             process->oldest_ns = now_ns;
         if (now_ns >= process->next_counters_ns) {
-            ft_process_read_counters(process, &process->counters, NULL);
+            ft_process_read_counters(process);
             process->next_counters_ns = now_ns + config->counters_interval_ns;
         }
     } else {
@@ -161,7 +161,7 @@ static void give_back(struct ft_job *job, struct ft_process *process)
 // All that a process had is in the file by now. One whose exit status nobody knows yet may wait for it a little longer.
 static bool may_finish(const struct ft_job *job, struct ft_process *process, int64_t now_ns)
 {
-    if (!is_over(process))
+    if (!process->is_drained)
         return false;
     return now_ns >= atomic_load(&process->ended_ns) + job->daemon->config.block_after_end_ns ||
            ft_account_learn_exit(process);
@@ -173,7 +173,7 @@ static void finish_processes(struct ft_job *job, struct ft_drain *drain, bool is
         next = process->next;
         if (!is_finishing && !may_finish(job, process, drain->now_ns))
             continue;
-        int64_t end_ns = is_over(process) ? atomic_load(&process->ended_ns) : 0;
+        int64_t end_ns = process->is_drained ? atomic_load(&process->ended_ns) : 0;
         ft_account_finish(drain, process, end_ns, job->daemon->ending_gap);
         give_back(job, process);
     }
@@ -197,6 +197,14 @@ static void write_records(struct ft_job *job, struct ft_drain *drain)
         ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
 }
 
+static bool is_any_to_be_drained(const struct ft_job *job)
+{
+    for (struct ft_process *process = job->processes; process; process = process->next)
+        if (is_over(process) && !process->is_drained)
+            return true;
+    return false;
+}
+
 static void finish_job(struct ft_job *job, int64_t now_ns)
 {
     struct ft_drain drain;
@@ -206,7 +214,11 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
         ft_block_begin(job, &drain, now_ns, true);
         ft_account_put_refused(&drain, refused, job->must_have_file && !job->has_had_process);
         put_records(job, &drain, true);
-        ft_block_run(job, &drain);
+        // Who ends while the others are drained is drained again.
+        do {
+            ft_block_run(job, &drain);
+            see_ends(job, now_ns);
+        } while (is_any_to_be_drained(job));
         finish_processes(job, &drain, true);
     }
     ft_storage_finish(&job->storage, job, now_ns);

@@ -91,13 +91,37 @@ int ft_process_read_hello(struct ft_process *process)
     return 0;
 }
 
-bool ft_process_read_counters(const struct ft_process *process, struct ft_process_counters *out, int32_t *exit_code)
+static bool is_alive(const struct ft_process *process)
+{
+    return process->pidfd >= 0 && !ft_procfs_has_ended(process->pidfd);
+}
+
+// When a pid was made, on the clock of events.
+static int64_t born_ns(uint64_t start_time)
+{
+    int64_t clock_tick_ns = INT64_C(1000000000) / sysconf(_SC_CLK_TCK);
+    struct timespec boot, mono;
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    int64_t asleep_ns = (boot.tv_sec - mono.tv_sec) * INT64_C(1000000000) + boot.tv_nsec - mono.tv_nsec;
+    return (int64_t)start_time * clock_tick_ns - asleep_ns;
+}
+
+// A forked child attaches at once, so a pid that was made at another time is another's by now.
+static bool is_ours(const struct ft_process *process, uint64_t start_time)
+{
+    if (process->start_time)
+        return process->start_time == start_time;
+    int64_t age_ns = process->start_ns - born_ns(start_time);
+    return age_ns > -YOUNG_NS && age_ns < YOUNG_NS;
+}
+
+static bool read_counters(const struct ft_process *process, struct ft_process_counters *out, struct ft_procfs_stat *stat)
 {
     struct ft_procfs_io io;
-    struct ft_procfs_stat stat;
     // stat is read second, and tells whether it was this process's io.
-    if (ft_procfs_io(process->pid, &io) < 0 || ft_procfs_stat(process->pid, &stat) < 0 ||
-        (process->start_time && stat.start_time != process->start_time))
+    if (ft_procfs_io(process->pid, &io) < 0 || ft_procfs_stat(process->pid, stat) < 0 ||
+        !is_ours(process, stat->start_time))
         return false;
     *out = (struct ft_process_counters){
         .is_known = true,
@@ -107,20 +131,26 @@ bool ft_process_read_counters(const struct ft_process *process, struct ft_proces
         .syscw = io.syscw,
         .read_bytes = io.read_bytes,
         .write_bytes = io.write_bytes,
-        .major_faults = stat.major_faults,
+        .major_faults = stat->major_faults,
     };
-    if (exit_code && stat.state == 'Z')
-        *exit_code = stat.exit_code;
     return true;
+}
+
+void ft_process_read_counters(struct ft_process *process)
+{
+    struct ft_procfs_stat stat;
+    if (read_counters(process, &process->counters, &stat) && !process->start_time)
+        process->start_time = stat.start_time;
 }
 
 void ft_process_catch_end(struct ft_process *process, int state)
 {
-    int32_t status = -1;
-    if (state != FT_PROCESS_ENDED)
+    struct ft_procfs_stat stat;
+    if (state != FT_PROCESS_ENDED || !read_counters(process, &process->end_counters, &stat))
         return;
-    ft_process_read_counters(process, &process->end_counters, &status);
-    process->end_status = geteuid() == 0 || geteuid() == process->uid ? status : -1;
+    process->start_time = stat.start_time;
+    if (stat.state == 'Z' && (geteuid() == 0 || geteuid() == process->uid))
+        process->end_status = stat.exit_code;
 }
 
 void ft_process_note_end(struct ft_process *process, int state, int64_t now_ns)
@@ -129,44 +159,27 @@ void ft_process_note_end(struct ft_process *process, int state, int64_t now_ns)
     atomic_store(&process->state, state);
 }
 
-static bool is_alive(const struct ft_process *process)
-{
-    return process->pidfd >= 0 && !ft_procfs_has_ended(process->pidfd);
-}
-
-// Counters run on over exec: what the image before did is to be taken off. A process that was just made has done nothing.
-static void begin_counters(struct ft_process *process, uint64_t start_time)
-{
-    int64_t clock_tick_ns = INT64_C(1000000000) / sysconf(_SC_CLK_TCK);
-    struct timespec boot, mono;
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    clock_gettime(CLOCK_MONOTONIC, &mono);
-    int64_t asleep_ns = (boot.tv_sec - mono.tv_sec) * INT64_C(1000000000) + boot.tv_nsec - mono.tv_nsec;
-    int64_t born_ns = (int64_t)start_time * clock_tick_ns - asleep_ns;
-    bool is_young = process->image != FT_IMAGE_EXEC || process->start_ns - born_ns < YOUNG_NS;
-    if (!process->is_exec && is_young)
-        process->first_counters.is_known = true;
-    else
-        process->first_counters = process->counters;
-}
-
-// What /proc says of a living process; nothing where it ended meanwhile.
+// What /proc says of a living process that executed something; nothing where it ended meanwhile. Its counters run on over
+// exec: what the image before did is to be taken off. A process that was just made has done nothing.
 static void read_proc(struct ft_process *process, char *cgroup, size_t room, struct ft_identity_input *input)
 {
-    struct ft_procfs_stat stat;
-    if (ft_procfs_stat(process->pid, &stat) < 0)
-        return;
+    struct ft_procfs_stat stat = {0};
+    struct ft_process_counters counters = {0};
     int n = ft_procfs_read(process->pid, "cgroup", cgroup, room);
-    ft_process_read_counters(process, &process->counters, NULL);
-    if (!is_alive(process) || (process->start_time && stat.start_time != process->start_time)) {
-        process->counters.is_known = false;
+    bool has_stat = read_counters(process, &counters, &stat) ||
+                    (ft_procfs_stat(process->pid, &stat) == 0 &&
+                     (!process->start_time || stat.start_time == process->start_time));
+    if (!has_stat || !is_alive(process))
         return;
-    }
     process->start_time = stat.start_time;
     process->parent_pid = stat.parent_pid;
+    process->counters = counters;
     input->session = stat.session;
     input->kernel_cgroup = (struct ft_bytes){.data = cgroup, .len = n > 0 ? (size_t)n : 0};
-    begin_counters(process, stat.start_time);
+    if (process->is_exec || process->start_ns - born_ns(stat.start_time) >= YOUNG_NS)
+        process->first_counters = counters;
+    else
+        process->first_counters.is_known = true;
 }
 
 static uint32_t login_session_of(uint32_t pid)
@@ -187,22 +200,38 @@ uint32_t ft_process_private_session(void)
     return session;
 }
 
-void ft_process_identify(struct ft_process *process, bool is_private)
+static uint32_t login_session_of_private(void)
+{
+    static uint32_t session;
+    static bool is_known;
+    if (!is_known)
+        session = login_session_of((uint32_t)getpid());
+    is_known = true;
+    return session;
+}
+
+void ft_process_identify(struct ft_process *process, const struct ft_process *parent, bool is_private)
 {
     char cgroup[4096];
     struct ft_bytes claimed = process->cgroup;
     claimed.len = claimed.len < sizeof(cgroup) ? claimed.len : sizeof(cgroup);
     struct ft_identity_input input = {
         .claimed_cgroup = claimed, .environment = process->environment, .login_session = UINT32_MAX};
-    if (is_alive(process))
+    // A forked child is what its parent is, in the same cgroup, and has done nothing yet.
+    bool is_like_parent = parent && process->image == FT_IMAGE_FORK;
+    if (is_like_parent)
+        process->first_counters.is_known = true;
+    else if (is_alive(process))
         read_proc(process, cgroup, sizeof(cgroup), &input);
     if (is_private)
         input.session = ft_process_private_session();
     ft_identity_find(&input, &process->identity);
-    if (process->identity.source != FT_JOB_SOURCE_SESSION)
-        return;
-    input.login_session = login_session_of(is_private ? (uint32_t)getpid() : process->pid);
-    ft_identity_find(&input, &process->identity);
+    if (is_like_parent)
+        ft_identity_inherit(&process->identity, &parent->identity);
+    else if (process->identity.source == FT_JOB_SOURCE_SESSION) {
+        input.login_session = is_private ? login_session_of_private() : login_session_of(process->pid);
+        ft_identity_find(&input, &process->identity);
+    }
 }
 
 void ft_process_destroy(struct ft_process *process)

@@ -90,6 +90,7 @@ struct ft_process {
     struct ft_process_lost *lost;
     uint32_t lost_count;
     bool is_corrupt, is_final;
+    bool is_drained; // it was over already when all that it had was copied: no more can come
     bool is_pressed; // under half of its chunks are free: what is full is to be written at once
     uint32_t chunks_wanted; // of the last look
     uint64_t gap_stated[FT_SHIM_GAP_COUNT];
@@ -121,16 +122,15 @@ struct ft_process {
 // Reads the Hello into the process: views, cwd, claims. -EBADMSG where it makes no sense. Takes no descriptor.
 int ft_process_read_hello(struct ft_process *process);
 
-// What /proc and the pidfd tell: parent, start time, namespace, counters, job. `is_private`: every process belongs to
-// the session of the daemon itself unless it names a job.
-void ft_process_identify(struct ft_process *process, bool is_private);
+// What /proc and the pidfd tell: parent, start time, counters, job. `parent`: the process that made it, NULL unknown.
+// `is_private`: every process belongs to the session of the daemon's starter unless it names a job.
+void ft_process_identify(struct ft_process *process, const struct ft_process *parent, bool is_private);
 
 // Session that a private daemon serves. The loop's thread only; asked for first when the daemon starts.
 uint32_t ft_process_private_session(void);
 
-// The counters of its pid now, and, where it is a zombie, its exit status as of wait(2). False where the pid is gone, is
-// another's by now, or may not be looked at.
-bool ft_process_read_counters(const struct ft_process *process, struct ft_process_counters *out, int32_t *exit_code);
+// Reads the counters of its pid, if that is still its own. The worker's.
+void ft_process_read_counters(struct ft_process *process);
 
 // Reads what is only to be had of a zombie: its parent may reap it at any moment, so this comes first.
 void ft_process_catch_end(struct ft_process *process, int state);

@@ -119,10 +119,11 @@ uint64_t ft_procfs_pidfd_id(int pidfd)
 {
     struct stat status;
     struct statfs fs;
+    static _Atomic int is_pidfs; // 0 not asked yet, 1, -1
     // On pidfs the inode is the pid's; before that all pidfds share one inode.
-    if (fstatfs(pidfd, &fs) < 0 || fs.f_type != PIDFS_MAGIC || fstat(pidfd, &status) < 0)
-        return 0;
-    return status.st_ino;
+    if (!is_pidfs)
+        is_pidfs = fstatfs(pidfd, &fs) == 0 && fs.f_type == PIDFS_MAGIC ? 1 : -1;
+    return is_pidfs > 0 && fstat(pidfd, &status) == 0 ? status.st_ino : 0;
 }
 
 bool ft_procfs_has_ended(int pidfd)

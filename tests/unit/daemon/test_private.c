@@ -240,6 +240,9 @@ static void test_what_the_ring_cannot_hold_is_counted(void **state)
     end(fixture);
     const struct ft_trace_process *process = only_process(fixture);
     assert_int_equal(process->emitted, MANY);
+    for (unsigned i = 0; i < FT_CAUSE_COUNT; i++)
+        if (i != FT_CAUSE_RING_FULL)
+            assert_int_equal(process->dropped[i], 0);
     assert_int_equal(process->emitted, process->stored + process->dropped[FT_CAUSE_RING_FULL]);
     assert_int_equal(ft_trace_reader_events(fixture->reader), process->stored);
     clean_up(fixture);
