@@ -98,6 +98,9 @@ static void add_figures(struct ft_calls *calls, const struct ft_call_sum *sum,
     if (mask & FT_COUNT_METADATA) {
         add_to(&calls->metadata, &no_bytes);
     }
+    if (ft_count_is_flush(sum->category, sum->group) && mask & FT_COUNT_METADATA) {
+        calls->write.bytes += aggregate->bytes;
+    }
     if (mask & FT_COUNT_OTHER_IO) {
         add_to(&calls->other_io, aggregate);
     }

@@ -37,6 +37,11 @@ bool ft_count_has_category(const char *category)
     return strcmp(category, "POSIX") == 0 || strcmp(category, "STDIO") == 0;
 }
 
+bool ft_count_is_flush(const char *category, unsigned group)
+{
+    return group == FT_GROUP_METADATA && strcmp(category, "STDIO") == 0;
+}
+
 static bool has_prefix(const char *name, const char *const *prefixes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -29,6 +29,12 @@ unsigned ft_count_of(unsigned group, unsigned file_class, unsigned file2_class);
 /* Whether a category is counted in these figures at all (POSIX, STDIO); MPIIO and the like stand beside them. */
 bool ft_count_has_category(const char *category);
 
+/*
+ * Whether what the call moved is output that earlier calls left in a stream's buffer: fflush, fclose, fseek and the
+ * like count as metadata, their bytes as written (characters that inlined putc put there are seen no earlier).
+ */
+bool ft_count_is_flush(const char *category, unsigned group);
+
 /* Whether the call opens a file for the program. */
 bool ft_count_is_open(const char *name);
 

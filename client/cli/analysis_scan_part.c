@@ -28,6 +28,7 @@ struct ft_scan_call (*ft_scan_make_calls(const struct ft_trace_set *set))[FT_TRA
                 .kernel_sides = (uint8_t)ft_count_kernel_sides(name, group),
                 .is_counted = ft_count_has_category(ft_report_call_category(reader, call)),
                 .is_open = ft_count_is_open(name),
+                .is_flush = ft_count_is_flush(ft_report_call_category(reader, call), group),
             };
         }
     }
@@ -106,6 +107,7 @@ static void add_to_file(struct ft_file_sum *sum, const struct row *row, unsigned
     case FT_GROUP_METADATA:
     case FT_GROUP_MAP:
         sum->metadata++;
+        sum->written_bytes += row->call->is_flush ? row->bytes : 0;
         sum->metadata_time_ns += row->time_ns;
         break;
     default:
@@ -136,11 +138,13 @@ static void add_to_process(struct ft_scan_part *part, const struct ft_trace_read
     struct ft_process_sum *sum = &part->processes[row->process];
     sum->io_time_ns += mask & FT_COUNT_IO ? row->time_ns : 0;
     sum->read_bytes += mask & FT_COUNT_READ ? row->bytes : 0;
-    sum->written_bytes += mask & FT_COUNT_WRITE ? row->bytes : 0;
-    if (row->call->kernel_sides && row->bytes) {
+    bool is_written = mask & FT_COUNT_WRITE || (mask & FT_COUNT_METADATA && row->call->is_flush);
+    unsigned sides = row->call->is_flush ? 1 : row->call->kernel_sides;
+    sum->written_bytes += is_written ? row->bytes : 0;
+    if (sides && row->bytes) {
         const struct ft_trace_file *file = ft_trace_reader_file(reader, row->file);
         bool is_memory = file && file->kind == FT_FILE_KIND_MEMORY;
-        sum->kernel_like_bytes += is_memory ? 0 : row->call->kernel_sides * row->bytes;
+        sum->kernel_like_bytes += is_memory ? 0 : sides * row->bytes;
     }
 }
 

@@ -8,7 +8,7 @@
 struct ft_scan_call {
     uint8_t group;        /* enum ft_group */
     uint8_t kernel_sides; /* see ft_count_kernel_sides() */
-    bool is_counted, is_open;
+    bool is_counted, is_open, is_flush;
 };
 
 /* What all threads read. */

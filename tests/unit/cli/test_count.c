@@ -62,6 +62,14 @@ static void opens_are_known_by_name(void **state)
     }
 }
 
+static void what_a_flush_moves_was_written(void **state)
+{
+    (void)state;
+    assert_true(ft_count_is_flush("STDIO", FT_GROUP_METADATA));
+    assert_false(ft_count_is_flush("STDIO", FT_GROUP_WRITE));
+    assert_false(ft_count_is_flush("POSIX", FT_GROUP_METADATA));
+}
+
 static void the_kernel_counts_some_calls_twice_and_some_never(void **state)
 {
     (void)state;
@@ -83,6 +91,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_counts_by_group_and_kind_of_file),
         cmocka_unit_test(opens_are_known_by_name),
+        cmocka_unit_test(what_a_flush_moves_was_written),
         cmocka_unit_test(the_kernel_counts_some_calls_twice_and_some_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
