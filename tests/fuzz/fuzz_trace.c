@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+//
+// The trace reader on any bytes. The input is taken twice: as it is, and with the
+// crcs of what looks like frames put right, so that the fuzzer gets behind them.
+// Nothing may crash, overflow, leak or run on; what the reader gives must hold
+// together.
+#include "proto/frame.h"
+#include "proto/trace_reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
+static void require(bool is_so, const char *what)
+{
+    if (is_so)
+        return;
+    fprintf(stderr, "does not hold: %s\n", what);
+    abort();
+}
+
+// Puts the crcs right of all frames that lie whole in the bytes.
+static void fix_crcs(uint8_t *data, size_t size)
+{
+    size_t at = 0;
+
+    while ((at = ft_frame_find(data, size, at)) < size) {
+        struct ft_frame frame;
+        size_t left = size - at;
+
+        if (left < FT_FRAME_HEADER_BYTES)
+            return;
+        left -= FT_FRAME_HEADER_BYTES;
+        if (ft_frame_decode(data + at, &frame) || frame.head_len > left || frame.data_len > left - frame.head_len) {
+            at++;
+            continue;
+        }
+        ft_frame_encode(data + at, frame.kind, frame.flags, data + at + FT_FRAME_HEADER_BYTES, frame.head_len,
+                        data + at + FT_FRAME_HEADER_BYTES + frame.head_len, frame.data_len);
+        at += FT_FRAME_HEADER_BYTES + (size_t)frame.head_len + frame.data_len;
+    }
+}
+
+// Changes one byte range with libFuzzer's own mutations, mostly inside a frame's
+// head or data, and keeps lengths and crcs right.
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+    size_t offsets[64], count = 0, at = 0, begin, len, new_len, which;
+    struct ft_frame frame;
+    uint8_t *part;
+
+    while (count < 64 && (at = ft_frame_find(data, size, at)) < size) {
+        if (size - at >= FT_FRAME_HEADER_BYTES && ft_frame_decode(data + at, &frame) == 0 &&
+            frame.head_len <= size - at - FT_FRAME_HEADER_BYTES &&
+            frame.data_len <= size - at - FT_FRAME_HEADER_BYTES - frame.head_len)
+            offsets[count++] = at;
+        at++;
+    }
+    if (count == 0 || seed % 8 == 0) {
+        size = LLVMFuzzerMutate(data, size, max_size);
+        fix_crcs(data, size);
+        return size;
+    }
+    which = seed / 8 % count;
+    ft_frame_decode(data + offsets[which], &frame);
+    begin = offsets[which] + FT_FRAME_HEADER_BYTES;
+    len = frame.head_len;
+    if (frame.data_len && seed / 512 % 2) {
+        begin += frame.head_len;
+        len = frame.data_len;
+    }
+    // The part's bytes with room to grow, then the rest behind them.
+    part = malloc(len + 64);
+    if (!part)
+        return size;
+    memcpy(part, data + begin, len);
+    new_len = LLVMFuzzerMutate(part, len, len + 64 < max_size - (size - len) ? len + 64 : max_size - (size - len));
+    memmove(data + begin + new_len, data + begin + len, size - begin - len);
+    memcpy(data + begin, part, new_len);
+    free(part);
+    if (begin == offsets[which] + FT_FRAME_HEADER_BYTES)
+        frame.head_len = (uint32_t)new_len;
+    else
+        frame.data_len = (uint32_t)new_len;
+    begin = offsets[which] + FT_FRAME_HEADER_BYTES;
+    ft_frame_encode(data + offsets[which], frame.kind, frame.flags, data + begin, frame.head_len,
+                    data + begin + frame.head_len, frame.data_len);
+    return size - len + new_len;
+}
+
+static void read_tables(const struct ft_trace_reader *reader)
+{
+    size_t count, bytes = ft_trace_reader_header(reader)->host.len;
+
+    for (uint32_t id = 0; id <= ft_trace_reader_file_max(reader) && id < 10000; id++) {
+        const struct ft_trace_file *file = ft_trace_reader_file(reader, id);
+
+        bytes += ft_trace_reader_file_path(reader, id).len;
+        require(!file || file->kind < FT_FILE_KIND_COUNT, "kind of a file");
+        require(ft_trace_reader_file_class(reader, id) < FT_FILE_CLASS_COUNT, "class of a file");
+    }
+    for (uint32_t id = 0; id <= ft_trace_reader_process_max(reader) && id < 10000; id++) {
+        const struct ft_trace_process *process = ft_trace_reader_process(reader, id);
+
+        for (size_t i = 0; process && i < process->argv_count; i++)
+            require(process->argv[i].data[process->argv[i].len] == '\0', "end of a string");
+    }
+    for (uint32_t id = 0; id <= ft_trace_reader_thread_max(reader) && id < 10000; id++)
+        bytes += ft_trace_reader_thread_process(reader, id);
+    for (uint32_t id = 0; id <= ft_trace_reader_context_max(reader) && id < 10000; id++) {
+        const struct ft_tag *tags = ft_trace_reader_context(reader, id, &count);
+
+        for (size_t i = 0; i < count; i++)
+            bytes += tags[i].key.len + tags[i].value.len;
+    }
+    ft_trace_reader_gaps(reader, &count);
+    ft_trace_reader_profiles(reader, &count);
+    // The sum is used, so that none of it is left out.
+    require(bytes < SIZE_MAX, "bytes");
+}
+
+static void check_rows(const struct ft_trace_block *block, const struct ft_rows *rows)
+{
+    size_t in_runs = 0;
+
+    require(rows->count == block->rows, "count of rows");
+    for (size_t run = 0; run < rows->run_count; run++) {
+        require(rows->runs[run].first == in_runs, "runs follow each other");
+        in_runs += rows->runs[run].count;
+    }
+    require(in_runs == rows->count, "runs are all rows");
+    for (size_t i = 0; i < rows->count; i++) {
+        struct ft_event event;
+
+        ft_rows_event(rows, i, 1, &event);
+        require(event.dur_ns >= 0 && event.dur_ns < FT_TIME_LIMIT_NS, "duration");
+        require(event.start_ns >= -FT_TIME_LIMIT_NS && event.start_ns < FT_TIME_LIMIT_NS, "start");
+        require(event.call < FT_TRACE_CALL_MAX, "call");
+    }
+}
+
+static void read_blocks(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader)
+{
+    size_t count, problems, aggregates, ranges;
+    const struct ft_trace_block *blocks = ft_trace_reader_blocks(reader, &count);
+
+    // Some of them are enough, and keep each run short.
+    for (size_t i = 0; i < count && i < 16; i++) {
+        const struct ft_trace_aggregate *aggregate;
+        const struct ft_trace_problem *problem;
+        const struct ft_trace_range *range;
+        struct ft_rows rows;
+        int rc = ft_trace_decoder_rows(decoder, reader, i, FT_COL_ALL, &rows);
+
+        require(rc == 0 || rc == -EBADMSG, "rows or a damaged block");
+        if (rc == 0)
+            check_rows(&blocks[i], &rows);
+        require(ft_trace_decoder_verify(decoder, reader, i, &problem, &problems) == 0, "verify");
+        require(rc == 0 || problems > 0, "verify says what rows say");
+        ft_trace_decoder_aggregates(decoder, reader, i, &aggregate, &aggregates);
+        ft_trace_decoder_ranges(decoder, reader, i, &range, &ranges);
+        ft_trace_decoder_rows(decoder, reader, i, FT_COL_START | FT_COL_CALL, &rows);
+    }
+}
+
+static void read_trace(const uint8_t *data, size_t size)
+{
+    static struct ft_trace_decoder *decoder;
+    struct ft_trace_reader_options options = {.memory_max = (size_t)64 << 20};
+    struct ft_trace_reader *reader;
+
+    if (!decoder && ft_trace_decoder_create(&decoder))
+        abort();
+    if (ft_trace_reader_open_memory(data, size, &options, &reader))
+        return;
+    read_tables(reader);
+    read_blocks(decoder, reader);
+    ft_trace_reader_close(reader);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *fixed = malloc(size ? size : 1);
+
+    if (!fixed)
+        return 0;
+    if (size)
+        memcpy(fixed, data, size);
+    read_trace(data, size);
+    fix_crcs(fixed, size);
+    read_trace(fixed, size);
+    free(fixed);
+    return 0;
+}
