@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""The trace file is readable without Flowtap: the Python of proto/trace-file.md, as it stands there, reads what `flowtap events` reads."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import harness
+
+PAGE = harness.REPO / "proto/trace-file.md"
+CORPUS = sorted((harness.REPO / "tests/fuzz/corpus/trace").iterdir())
+
+
+@pytest.fixture(scope="module")
+def reader():
+    """The page's Python as a namespace."""
+    pytest.importorskip("google.protobuf", reason="the Python package protobuf is not installed")
+    code = re.search(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    assert code, "the page holds no Python"
+    space = {}
+    exec(compile(code.group(1), str(PAGE), "exec"), space)
+    return space
+
+
+@pytest.fixture(scope="module")
+def description(tmp_path_factory):
+    """trace.desc, by whichever protoc there is."""
+    protoc = shutil.which("protoc") or shutil.which("protoc-c")
+    if not protoc:
+        pytest.skip("neither protoc nor protoc-c is installed")
+    out = tmp_path_factory.mktemp("desc") / "trace.desc"
+    subprocess.run([protoc, f"--descriptor_set_out={out}", "proto/trace.proto"], cwd=harness.REPO, check=True)
+    return out.read_bytes()
+
+
+def by_page(trace):
+    """What the page's reader gives, in the words of `flowtap events`."""
+    for event in trace["events"]:
+        thread = trace["threads"][event["thread"]]
+        call = trace["calls"].get(event["call"])
+        path = trace["files"].get(event["file"], {}).get("path", b"")
+        yield {
+            "ts": event["ts"] + trace["header"].realtime_offset_ns, "tid": thread.tid,
+            "dur": event["dur"] if event["kind"] < 2 else None,  # an instant has none
+            "name": call.name.decode() if call and event["kind"] == 0 else None, "path": path,
+            "fd": event["fd"] if event["fd"] >= 0 else None,
+            **{field: event.get(field) for field in ("size", "offset", "result", "errno")},
+        }
+
+
+def by_flowtap(path):
+    out = subprocess.run([harness.FLOWTAP, "events", path, "--format", "json"], check=True, capture_output=True).stdout
+    for line in out.decode().splitlines():
+        yield json.loads(line)
+
+
+def key(event):
+    return tuple(event.get(field) or 0 for field in ("ts", "tid", "dur", "fd", "size", "offset", "result", "errno"))
+
+
+def assert_same(ours, theirs):
+    ours, theirs = sorted(ours, key=key), sorted(theirs, key=key)
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs):
+        for field in ("ts", "tid", "fd", "size", "offset", "result"):
+            assert one[field] == other.get(field), (field, one, other)
+        # The command leaves these out, or gives 0, where nothing is known.
+        for field in ("dur", "errno"):
+            assert (one[field] or 0) == other.get(field, 0), (field, one, other)
+        if one["name"] is not None:
+            assert one["name"] == other["name"]
+        if other.get("path_bytes") is None:
+            assert one["path"].decode() == other.get("path", "")
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda p: p.name)
+def test_the_corpus_reads_the_same(path, reader, description):
+    assert_same(by_page(reader["read"](path.read_bytes(), description)), by_flowtap(path))
+
+
+def test_a_real_trace_reads_the_same(tap, reader, description):
+    tap.run(["tar", "-C", "/usr/share", "-cf", "/dev/null", "common-licenses"])
+    files = sorted(tap.folder.rglob("*.flow"))
+    assert files
+    for path in files:
+        trace = reader["read"](path.read_bytes(), description)
+        assert trace["events"] and trace["header"].host
+        assert_same(by_page(trace), by_flowtap(path))
