@@ -47,7 +47,8 @@ def by_page(trace):
             "dur": event["dur"] if event["kind"] < 2 else None,  # an instant has none
             "name": call.name.decode() if call and event["kind"] == 0 else None, "path": path,
             "fd": event["fd"] if event["fd"] >= 0 else None,
-            **{field: event.get(field) for field in ("size", "offset", "result", "errno")},
+            "errno": event.get("errno") if event["kind"] == 0 else None,  # nor has a span an errno
+            **{field: event.get(field) for field in ("size", "offset", "result")},
         }
 
 
