@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "daemon/exe.h"
 #include "daemon/job.h"
 #include "daemon/procfs.h"
 
@@ -305,8 +306,26 @@ static void put_shim_gaps(struct ft_drain *drain, struct ft_process *process)
     if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count) < 0)
         return;
     for (unsigned i = 0; i < FT_SHIM_GAP_COUNT; i++)
-        if (shim_gaps[i].reason && count[i])
-            put_gap(drain, process, shim_gaps[i].kind, count[i], shim_gaps[i].reason);
+        if (shim_gaps[i].reason && count[i] > process->gap_stated[i])
+            put_gap(drain, process, shim_gaps[i].kind, count[i] - process->gap_stated[i], shim_gaps[i].reason);
+}
+
+// It executed something that did not attach: what follows of its pid is not seen.
+static void put_lost_image(struct ft_drain *drain, const struct ft_process *process)
+{
+    if (!process->exec_path || process->exit == FT_EXIT_EXEC)
+        return;
+    struct ft_exe_verdict verdict = ft_exe_examine(process->exec_path);
+    struct ft_trace_gap gap = {
+        .kind = (uint8_t)verdict.gap,
+        .pid = process->pid,
+        .process = process->trace_id,
+        .count = 1,
+        .when_ns = process->last_event_ns,
+        .exe = FT_BYTES(process->exec_path),
+        .reason = FT_BYTES(verdict.reason),
+    };
+    ft_trace_writer_put_gap(drain->writer, &gap);
 }
 
 void ft_account_put_refused(struct ft_drain *drain, uint64_t count, bool is_empty)
@@ -341,6 +360,7 @@ void ft_account_finish(struct ft_drain *drain, struct ft_process *process, int64
         return;
     ft_account_put(drain, process);
     put_shim_gaps(drain, process);
+    put_lost_image(drain, process);
     if (!end_ns)
         put_gap(drain, process, gap, 1,
                 gap == FT_GAP_STILL_RUNNING ? "lived on when the command had ended" : "lived on when the daemon ended");

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "daemon/children.h"
 #include "daemon/lines.h"
 #include "daemon/record.h"
 #include "proto/calls.h"
@@ -231,6 +232,8 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
     }
     if (record->call == FT_CALL_ID_close && record->file)
         note_close(drain, process, record->file);
+    if (ft_children_concern(record->call))
+        ft_children_note_call(drain, process, line, record);
     fill_event(drain, process, record, &event);
     add_bytes(record, &event);
     return add_row(drain, process, &event);
@@ -309,6 +312,8 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
         return 0;
     case FT_RECORD_VFORK:
         line->vfork_pid = FT_W0_CALL(record[0]) ? (uint32_t)record[1] : 0;
+        if (!FT_W0_CALL(record[0]))
+            ft_children_note_vfork_end(drain, process, line, (uint32_t)record[1]);
         return 0;
     case FT_RECORD_TAGS:
         ft_lines_set_tag(process, line, (uint32_t)record[1], record[1] >> 32 & 1);

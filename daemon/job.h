@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "daemon/batch.h"
+#include "daemon/children.h"
 #include "daemon/clock.h"
 #include "daemon/process.h"
 #include "daemon/storage.h"
@@ -46,6 +47,7 @@ struct ft_job {
     uint32_t worker_count;
     struct ft_storage storage;
     struct ft_batch batch;
+    struct ft_children children;
     struct ft_clock_view view;
     uint32_t block_number;
     int64_t next_pass_ns; // what the pass tells the loop: when the next one is due, INT64_MAX never

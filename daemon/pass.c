@@ -45,6 +45,7 @@ static void take_inbox(struct ft_job *job, int64_t now_ns)
         job->processes = in_order;
         job->worker_count++;
         job->has_had_process = true;
+        ft_children_note_attached(&job->children, in_order->pid);
         in_order->next_look_ns = now_ns;
         in_order->look_interval_ns = job->daemon->config.poll_busy_ns;
     }
@@ -220,6 +221,7 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
             see_ends(job, now_ns);
         } while (is_any_to_be_drained(job));
         finish_processes(job, &drain, true);
+        ft_children_check(&job->children, drain.writer, now_ns, true);
     }
     ft_storage_finish(&job->storage, job, now_ns);
     job->is_all_written = true;
@@ -255,6 +257,7 @@ void ft_pass_run(struct ft_job *job)
             ft_block_run(job, &drain);
             put_records(job, &drain, false);
             finish_processes(job, &drain, false);
+            ft_children_check(&job->children, drain.writer, now_ns, false);
             write_records(job, &drain);
         }
     }

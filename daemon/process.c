@@ -240,8 +240,11 @@ void ft_process_destroy(struct ft_process *process)
         return;
     ft_segment_close(&process->segment);
     ft_names_fini(&process->names);
-    for (uint32_t i = 0; i < process->lines_count; i++)
+    for (uint32_t i = 0; i < process->lines_count; i++) {
         free(process->lines[i].tags);
+        free(process->lines[i].exec_path);
+    }
+    free(process->exec_path);
     free(process->lines);
     free(process->lost);
     free(process->hello_bytes);

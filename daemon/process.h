@@ -45,7 +45,8 @@ struct ft_process_line {
     uint32_t context_version;
     uint32_t vfork_pid;
     uint32_t tags_count;
-    uint32_t *tags; // string ids
+    uint32_t *tags;  // string ids
+    char *exec_path; // what a vfork child is about to execute; NULL nothing
 };
 
 // Totals of events that were dropped on the daemon's side.
@@ -93,6 +94,7 @@ struct ft_process {
     bool is_drained; // it was over already when all that it had was copied: no more can come
     bool is_pressed; // under half of its chunks are free: what is full is to be written at once
     uint32_t chunks_wanted; // of the last look
+    char *exec_path; // what it is about to execute; NULL nothing
     uint64_t gap_stated[FT_SHIM_GAP_COUNT];
     int64_t next_look_ns, look_interval_ns, oldest_ns; // oldest_ns: since when something waits in the segment, 0 nothing
     int64_t next_counters_ns, next_record_ns, last_event_ns;
