@@ -97,3 +97,9 @@ def test_hard_links_are_one_file(tap):
     entry = trace.file(tap.work / "a")
     assert (entry["opens"], entry["read_bytes"]) == (2, 200)
     assert str(tap.work / "b") not in [f["path"] for f in trace.files()]
+
+
+def test_a_reused_inode_is_another_file(tap):
+    """A file system gives a freed inode number to the next file; the two are not one file for that."""
+    trace = tap.run(["sh", "-c", "echo a > x; rm x; echo bb > y; rm y; echo ccc > z"])
+    assert [trace.file(tap.work / n)["written_bytes"] for n in "xyz"] == [2, 3, 4]

@@ -34,10 +34,6 @@ static void handler(int unused)
 static void *work(void *argument)
 {
     long n = (long)argument;
-    sigset_t alarms;
-    sigemptyset(&alarms);
-    sigaddset(&alarms, SIGALRM);
-    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
     int fd = open("threads", O_WRONLY | O_CREAT | O_APPEND, 0600);
     while (!atomic_load(&stop)) {
         if (write(fd, "t", 1) != 1)
@@ -56,12 +52,17 @@ int main(int argc, char **argv)
     struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
     wanted = argc > 1 ? atoi(argv[1]) : 1000;
     jumps = argc > 2 && !strcmp(argv[2], "jump");
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
     for (long i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
     int fd = open("main", O_RDWR | O_CREAT, 0600);
     sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &often, NULL);
-    sigsetjmp(back, 1);
+    if (sigsetjmp(back, 1) == 0)
+        setitimer(ITIMER_REAL, &often, NULL);
     while (ticks < wanted) {
         lseek(fd, 0, SEEK_SET);
         if (!jumps)
