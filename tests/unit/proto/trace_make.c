@@ -266,3 +266,16 @@ struct made small_trace(struct ft_event *events, size_t *event_count)
         *event_count = count;
     return made;
 }
+
+struct ft_trace_reader *open_made(struct made made)
+{
+    struct ft_trace_reader *reader;
+    size_t problems;
+
+    assert_int_equal(ft_trace_reader_open_memory(made.data, made.len, NULL, &reader), 0);
+    ft_trace_reader_problems(reader, &problems);
+    assert_int_equal(problems, 0);
+    assert_false(ft_trace_reader_is_partial(reader));
+    assert_true(ft_trace_reader_is_closed(reader));
+    return reader;
+}

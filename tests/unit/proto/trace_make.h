@@ -31,6 +31,9 @@ struct made small_trace(struct ft_event *events, size_t *event_count);
 // regular, pipe, directory, unknown), a context (1) and names (among them 1, 2).
 struct ft_trace_writer *ready_writer(void);
 
+// A reader of a file in which nothing is wrong.
+struct ft_trace_reader *open_made(struct made made);
+
 // xorshift64*; the state must not be 0.
 uint64_t next_random(uint64_t *state);
 // Numbers of every size, extremes among them.

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "cmocka_all.h"
+#include "trace_make.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void assert_verified(const struct ft_trace_reader *reader)
+{
+    struct ft_trace_decoder *decoder;
+    size_t blocks;
+
+    assert_int_equal(ft_trace_decoder_create(&decoder), 0);
+    ft_trace_reader_blocks(reader, &blocks);
+    for (size_t i = 0; i < blocks; i++) {
+        const struct ft_trace_problem *problems;
+        size_t count;
+
+        assert_int_equal(ft_trace_decoder_verify(decoder, reader, i, &problems, &count), 0);
+        assert_int_equal(count, 0);
+    }
+    ft_trace_decoder_destroy(decoder);
+}
+
+static int by_thread_and_start(const void *a, const void *b)
+{
+    const struct ft_event *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    // `arg` numbers them, to make the sort stable.
+    return x->arg < y->arg ? -1 : 1;
+}
+
+// Any events, in blocks of these sizes; each block must give its rows back, by
+// thread and start.
+static void any_events_come_back(void **state)
+{
+    static const size_t sizes[] = {1, 2, 63, 64, 65, 1000, FT_TRACE_BLOCK_ROWS_MAX};
+    static struct ft_event events[FT_TRACE_BLOCK_ROWS_MAX];
+    struct ft_trace_decoder *decoder;
+    uint64_t random = 99;
+
+    (void)state;
+    assert_int_equal(ft_trace_decoder_create(&decoder), 0);
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        struct ft_trace_writer *writer = ready_writer();
+        struct ft_trace_reader *reader;
+        struct ft_rows rows;
+        struct made made;
+
+        for (size_t i = 0; i < sizes[s]; i++) {
+            events[i] = any_event(&random);
+            events[i].has |= FT_HAS_ARG;
+            events[i].arg = i;
+            if (i > 0 && i < 100)
+                events[i].start_ns = events[0].start_ns;
+            assert_int_equal(ft_trace_writer_add(writer, &events[i]), 0);
+        }
+        if (sizes[s] == FT_TRACE_BLOCK_ROWS_MAX)
+            assert_int_equal(ft_trace_writer_add(writer, &events[0]), -EOVERFLOW);
+        assert_int_equal(ft_trace_writer_end_block(writer, NULL, 0), 0);
+        assert_int_equal(ft_trace_writer_finish(writer), 0);
+        made = take(writer);
+        ft_trace_writer_destroy(writer);
+        reader = open_made(made);
+        assert_int_equal(ft_trace_reader_events(reader), sizes[s]);
+        assert_int_equal(ft_trace_decoder_rows(decoder, reader, 0, FT_COL_ALL, &rows), 0);
+        qsort(events, sizes[s], sizeof(events[0]), by_thread_and_start);
+        assert_int_equal(rows.count, sizes[s]);
+        for (size_t run = 0; run < rows.run_count; run++) {
+            // Runs stand in order of first appearance: find the thread's rows.
+            size_t first = rows.runs[run].thread == 1 ? 0 : sizes[s] - rows.runs[run].count;
+
+            for (size_t i = 0; i < rows.runs[run].count; i++) {
+                struct ft_event got;
+
+                ft_rows_event(&rows, rows.runs[run].first + i, rows.runs[run].thread, &got);
+                assert_event_equal(&got, &events[first + i]);
+            }
+        }
+        assert_verified(reader);
+        ft_trace_reader_close(reader);
+        free(made.data);
+    }
+    ft_trace_decoder_destroy(decoder);
+}
+
+static void a_column_comes_back_alone_as_with_all(void **state)
+{
+    struct made made = small_trace(NULL, NULL);
+    struct ft_trace_reader *reader = open_made(made);
+    struct ft_trace_decoder *one, *all;
+
+    (void)state;
+    assert_int_equal(ft_trace_decoder_create(&one), 0);
+    assert_int_equal(ft_trace_decoder_create(&all), 0);
+    for (uint32_t column = 1; column < FT_COL_ALL; column <<= 1) {
+        struct ft_rows some, full;
+
+        assert_int_equal(ft_trace_decoder_rows(one, reader, 1, column, &some), 0);
+        assert_int_equal(ft_trace_decoder_rows(all, reader, 1, FT_COL_ALL, &full), 0);
+        assert_int_equal(some.count, full.count);
+#define SAME(field) \
+    if (some.field) \
+        assert_memory_equal(some.field, full.field, some.count * sizeof(*some.field));
+        SAME(start_ns)
+        SAME(dur_ns)
+        SAME(call)
+        SAME(kind)
+        SAME(file)
+        SAME(file2)
+        SAME(fd)
+        SAME(size)
+        SAME(offset)
+        SAME(result)
+        SAME(bytes)
+        SAME(arg)
+        SAME(err)
+        SAME(context)
+        SAME(name)
+        SAME(category)
+        SAME(flags)
+        SAME(has)
+#undef SAME
+        assert_true((column & FT_COL_START) == 0 || some.start_ns);
+        assert_true((column & FT_COL_BYTES) == 0 || some.bytes);
+    }
+    ft_trace_decoder_destroy(one);
+    ft_trace_decoder_destroy(all);
+    ft_trace_reader_close(reader);
+    free(made.data);
+}
+
+static void aggregates_are_those_of_the_rows(void **state)
+{
+    struct ft_event events[SMALL_TRACE_EVENTS];
+    struct made made = small_trace(events, NULL);
+    struct ft_trace_reader *reader = open_made(made);
+    const struct ft_trace_aggregate *aggregates;
+    struct ft_trace_decoder *decoder;
+    uint64_t count = 0, bytes = 0, time = 0, errors = 0, wanted_bytes = 0, wanted_time = 0, wanted_errors = 0;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(ft_trace_decoder_create(&decoder), 0);
+    for (size_t block = 0; block < 3; block++) {
+        assert_int_equal(ft_trace_decoder_aggregates(decoder, reader, block, &aggregates, &n), 0);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(aggregates[i].call, 4);
+            count += aggregates[i].count;
+            bytes += aggregates[i].bytes;
+            time += aggregates[i].time_ns;
+            errors += aggregates[i].errors;
+        }
+    }
+    for (size_t i = 0; i < SMALL_TRACE_EVENTS; i++) {
+        wanted_bytes += events[i].bytes;
+        wanted_time += (uint64_t)events[i].dur_ns;
+        wanted_errors += events[i].err != 0;
+    }
+    assert_int_equal(count, SMALL_TRACE_EVENTS);
+    assert_int_equal(bytes, wanted_bytes);
+    assert_int_equal(time, wanted_time);
+    assert_int_equal(errors, wanted_errors);
+    ft_trace_decoder_destroy(decoder);
+    ft_trace_reader_close(reader);
+    free(made.data);
+}
+
+static void ranges_are_joined_and_come_back(void **state)
+{
+    struct ft_trace_writer *writer = ready_writer();
+    struct ft_event event = {.thread = 1, .fd = -1};
+    struct ft_trace_range ranges[500];
+    const struct ft_trace_range *got;
+    struct ft_trace_decoder *decoder;
+    struct ft_trace_reader *reader;
+    struct made made;
+    size_t count;
+
+    (void)state;
+    // Two segments mixed, full fillings, then one in two pieces.
+    for (size_t i = 0; i < 500; i++)
+        ranges[i] = (struct ft_trace_range){.segment = i % 2 ? 9 : UINT64_MAX, .fill = 1000 - i / 2, .to = 126};
+    ranges[498] = (struct ft_trace_range){.segment = 9, .fill = 5000, .from = 60, .to = 126};
+    ranges[499] = (struct ft_trace_range){.segment = 9, .fill = 5000, .from = 0, .to = 60};
+    assert_int_equal(ft_trace_writer_add(writer, &event), 0);
+    assert_int_equal(ft_trace_writer_end_block(writer, (struct ft_trace_range[]){{1, 1, 5, 5}}, 1), -EINVAL);
+    assert_int_equal(ft_trace_writer_rows(writer), 1);
+    assert_int_equal(ft_trace_writer_end_block(writer, ranges, 500), 0);
+    assert_int_equal(ft_trace_writer_finish(writer), 0);
+    made = take(writer);
+    ft_trace_writer_destroy(writer);
+    reader = open_made(made);
+    assert_int_equal(ft_trace_decoder_create(&decoder), 0);
+    assert_int_equal(ft_trace_decoder_ranges(decoder, reader, 0, &got, &count), 0);
+    assert_int_equal(count, 499);
+    assert_int_equal(got[0].segment, 9);
+    assert_int_equal(got[0].fill, 752);
+    assert_int_equal(got[249].fill, 5000);
+    assert_int_equal(got[249].from, 0);
+    assert_int_equal(got[249].to, 126);
+    assert_int_equal(got[498].segment, UINT64_MAX);
+    assert_int_equal(got[498].fill, 1000);
+    ft_trace_decoder_destroy(decoder);
+    ft_trace_reader_close(reader);
+    free(made.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_events_come_back),
+        cmocka_unit_test(a_column_comes_back_alone_as_with_all),
+        cmocka_unit_test(aggregates_are_those_of_the_rows),
+        cmocka_unit_test(ranges_are_joined_and_come_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
