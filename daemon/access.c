@@ -2,9 +2,14 @@
 #include "daemon/access.h"
 
 #include <endian.h>
+#include <errno.h>
+#include <grp.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "daemon/log.h"
 
 // linux/posix_acl_xattr.h: little-endian, entries in order of tag.
 struct acl_entry {
@@ -44,4 +49,17 @@ void ft_access_let_user_read(const char *path, uint32_t uid, bool is_folder)
     };
     // Without ACLs the file stays the daemon's and its group's alone.
     (void)!setxattr(path, "system.posix_acl_access", &acl, sizeof(acl), 0);
+}
+
+void ft_access_give_to_group(const char *path, const char *name)
+{
+    struct group entry, *group = NULL;
+    char strings[4096];
+    if (!*name)
+        return;
+    int r = getgrnam_r(name, &entry, strings, sizeof(strings), &group);
+    if (!group)
+        ft_log_limited(FT_LOG_WARNING, "admin_group = %s: there is no such group%s", name, r ? " to be found" : "");
+    else if (chown(path, (uid_t)-1, group->gr_gid) < 0)
+        ft_log_limited(FT_LOG_WARNING, "%s: cannot be given to group %s: %s", path, name, strerror(errno));
 }

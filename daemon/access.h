@@ -10,4 +10,7 @@
 // Lets `uid` read a file, or enter and list a folder, that the daemon owns. A file system without ACLs leaves it as it is.
 void ft_access_let_user_read(const char *path, uint32_t uid, bool is_folder);
 
+// Gives a file or folder to a group by name; "" leaves it with the daemon's own.
+void ft_access_give_to_group(const char *path, const char *group);
+
 #endif

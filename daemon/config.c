@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "daemon/log.h"
 
 enum key_type { STRING, BOOL, NUMBER, BYTES, TIME };
 
@@ -180,6 +181,15 @@ void ft_config_fini(struct ft_config *config)
             free(*field);
             *field = NULL;
         }
+}
+
+int ft_config_check(const struct ft_config *config, struct ft_config_error *error)
+{
+    if (strcmp(config->mode, "trace") != 0 && strcmp(config->mode, "off") != 0)
+        return refused(error, "mode: %.32s is neither trace nor off", config->mode);
+    if (ft_log_level_parse(config->log_level) < 0)
+        return refused(error, "log_level: %.32s is none of err, warning, info, debug", config->log_level);
+    return 0;
 }
 
 void ft_config_print_keys(FILE *out)

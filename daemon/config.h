@@ -82,6 +82,9 @@ int ft_config_parse(struct ft_config *config, const char *text, size_t length, s
 // The file and its drop-ins; a missing file is no error.
 int ft_config_load(struct ft_config *config, const char *path, struct ft_config_error *error);
 
+// What one key alone cannot tell: words that are none. -EINVAL with a reason.
+int ft_config_check(const struct ft_config *config, struct ft_config_error *error);
+
 // Every key with its default and meaning, for --help.
 void ft_config_print_keys(FILE *out);
 

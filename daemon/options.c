@@ -122,5 +122,5 @@ int ft_options_load(const struct ft_options *options, struct ft_config *config, 
         if (r == 0)
             r = apply_sets(options, config, error);
     }
-    return r;
+    return r == 0 ? ft_config_check(config, error) : r;
 }

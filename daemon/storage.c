@@ -52,6 +52,7 @@ static int make_folder(const struct ft_job *job, char *out, size_t room)
             return -ENAMETOOLONG;
         if (mkdir(out, 0750) < 0 && errno != EEXIST)
             return -errno;
+        ft_access_give_to_group(out, config->admin_group);
         ft_access_let_user_read(out, job->uid, true);
     }
     return 0;
@@ -73,8 +74,10 @@ static int create_file(struct ft_storage *storage, const struct ft_job *job)
             return -errno;
         if (fd < 0)
             continue;
-        if (!job->daemon->config.private)
+        if (!job->daemon->config.private) {
+            ft_access_give_to_group(storage->path, job->daemon->config.admin_group);
             ft_access_let_user_read(storage->path, job->uid, false);
+        }
         storage->fd = fd;
         return 0;
     }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/clock.h"
+
+// A counter of 2 ticks per nanosecond whose clock runs 0.1 % faster from 30 ms on.
+static int64_t truth(uint64_t ticks)
+{
+    double ns = (double)ticks / 2;
+    return 1000000 + (int64_t)(ns <= 30e6 ? ns : 30e6 + (ns - 30e6) * 1.001);
+}
+
+static struct ft_clock_pairs clock_pairs;
+static struct ft_clock_view view;
+
+static void fill(void)
+{
+    ft_clock_init(&clock_pairs, 10000000);
+    clock_pairs.count = 0;
+    for (uint64_t ticks = 2000000; ticks <= 120000000; ticks += 20000000)
+        ft_clock_push(&clock_pairs, (struct ft_clock_pair){.ticks = ticks, .mono_ns = truth(ticks)}, 40);
+    ft_clock_view_init(&view, &clock_pairs);
+}
+
+static void test_times_between_pairs_are_interpolated(void **state)
+{
+    (void)state;
+    fill();
+    for (uint64_t ticks = 2000000; ticks < 100000000; ticks += 777777) {
+        int64_t off = ft_clock_view_ns(&view, ticks) - truth(ticks);
+        assert_in_range(off + 6000, 0, 12000); // half an interval at the wrong rate, at most
+    }
+    ft_clock_fini(&clock_pairs);
+}
+
+static void test_times_outside_of_all_pairs_go_on_at_their_rate(void **state)
+{
+    (void)state;
+    fill();
+    assert_in_range(ft_clock_view_ns(&view, 1000000) - truth(1000000) + 2000, 0, 4000);
+    assert_in_range(ft_clock_view_ns(&view, 140000000) - truth(140000000) + 20000, 0, 40000);
+    // Forwards again: the view has no memory of where it was.
+    assert_in_range(ft_clock_view_ns(&view, 50000000) - truth(50000000) + 6000, 0, 12000);
+    ft_clock_fini(&clock_pairs);
+}
+
+static void test_time_never_runs_backwards(void **state)
+{
+    (void)state;
+    fill();
+    int64_t last = INT64_MIN;
+    for (uint64_t ticks = 0; ticks < 150000000; ticks += 99999) {
+        int64_t now = ft_clock_view_ns(&view, ticks);
+        assert_true(now >= last);
+        last = now;
+    }
+    ft_clock_fini(&clock_pairs);
+}
+
+static void test_any_ticks_give_a_number(void **state)
+{
+    (void)state;
+    fill();
+    static const uint64_t odd[] = {0, 1, UINT64_MAX, UINT64_MAX / 2, UINT64_C(1) << 63};
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        int64_t ns = ft_clock_view_ns(&view, odd[i]);
+        assert_true(ns > -(INT64_C(1) << 62) && ns < INT64_C(1) << 62);
+    }
+    ft_clock_fini(&clock_pairs);
+}
+
+static void test_many_pairs_are_thinned_out_and_the_oldest_stays(void **state)
+{
+    (void)state;
+    ft_clock_init(&clock_pairs, 10000000);
+    clock_pairs.count = 0;
+    for (uint64_t i = 1; i <= 100000; i++)
+        ft_clock_push(&clock_pairs, (struct ft_clock_pair){.ticks = i * 20000000, .mono_ns = (int64_t)i * 10000000}, 40);
+    assert_true(clock_pairs.count <= FT_CLOCK_PAIRS_MAX);
+    assert_int_equal(clock_pairs.pairs[0].ticks, 20000000);
+    for (unsigned i = 1; i < clock_pairs.count; i++)
+        assert_true(clock_pairs.pairs[i].ticks > clock_pairs.pairs[i - 1].ticks);
+    ft_clock_fini(&clock_pairs);
+}
+
+static void test_pairs_that_run_backwards_are_ignored(void **state)
+{
+    (void)state;
+    fill();
+    unsigned before = clock_pairs.count;
+    ft_clock_push(&clock_pairs, (struct ft_clock_pair){.ticks = 5, .mono_ns = truth(200000000)}, 40);
+    ft_clock_push(&clock_pairs, (struct ft_clock_pair){.ticks = 200000000, .mono_ns = 5}, 40);
+    assert_int_equal(clock_pairs.count, before);
+    ft_clock_fini(&clock_pairs);
+}
+
+static void test_the_real_clock_is_met(void **state)
+{
+    (void)state;
+    ft_clock_init(&clock_pairs, 1000000);
+    for (int i = 0; i < 20; i++)
+        ft_clock_tick(&clock_pairs, true);
+    assert_true(clock_pairs.count >= 1);
+    assert_true(clock_pairs.pairs[clock_pairs.count - 1].mono_ns <= ft_clock_mono_ns());
+    ft_clock_fini(&clock_pairs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_times_between_pairs_are_interpolated),
+        cmocka_unit_test(test_times_outside_of_all_pairs_go_on_at_their_rate),
+        cmocka_unit_test(test_time_never_runs_backwards),
+        cmocka_unit_test(test_any_ticks_give_a_number),
+        cmocka_unit_test(test_many_pairs_are_thinned_out_and_the_oldest_stays),
+        cmocka_unit_test(test_pairs_that_run_backwards_are_ignored),
+        cmocka_unit_test(test_the_real_clock_is_met),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
