@@ -75,6 +75,7 @@ static void end(enum form form, struct ft_json *json, const struct ft_trace_set 
         ft_json_end_object(json);
         ft_json_end_line(json);
     }
+    ft_json_flush(json);
     if (form == FORM_TEXT && ft_trace_set_events(set) == 0) {
         ft_report_print_empty(set, stdout);
     }

@@ -156,6 +156,7 @@ static void print_json(const struct report *report, size_t rows, bool is_partial
     ft_json_member_bool(&json, "partial", is_partial);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
+    ft_json_flush(&json);
 }
 
 static void add_row(struct ft_table *table, const struct report *report, uint32_t f)

@@ -113,6 +113,7 @@ static void print_json(const struct ft_trace_set *set)
     ft_json_member_bool(&json, "partial", ft_trace_set_is_partial(set));
     ft_json_end_object(&json);
     ft_json_end_line(&json);
+    ft_json_flush(&json);
 }
 
 static void print_header(const struct ft_screen *screen, const struct ft_trace_reader *reader)

@@ -172,6 +172,7 @@ static void check_set(struct output *output, const struct ft_trace_set *set, str
         ft_json_member_bool(output->json, "ok", !output->has_damage);
         ft_json_end_object(output->json);
         ft_json_end_line(output->json);
+        ft_json_flush(output->json);
     }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "client/cli/json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +11,36 @@ enum { PRETTY_DEPTH = 2 };
 
 void ft_json_init(struct ft_json *json, FILE *out, bool is_pretty)
 {
-    memset(json, 0, sizeof(*json));
+    memset(json, 0, offsetof(struct ft_json, buffer));
     json->out = out;
     json->is_pretty = is_pretty;
 }
 
+void ft_json_flush(struct ft_json *json)
+{
+    fwrite_unlocked(json->buffer, 1, json->used, json->out);
+    json->used = 0;
+}
+
 static void put(struct ft_json *json, const char *bytes, size_t count)
 {
-    fwrite_unlocked(bytes, 1, count, json->out);
+    if (count > sizeof(json->buffer) - json->used) {
+        ft_json_flush(json);
+    }
+    if (count > sizeof(json->buffer)) {
+        fwrite_unlocked(bytes, 1, count, json->out);
+        return;
+    }
+    memcpy(json->buffer + json->used, bytes, count);
+    json->used += count;
 }
 
 static void put_char(struct ft_json *json, char c)
 {
-    putc_unlocked(c, json->out);
+    if (json->used == sizeof(json->buffer)) {
+        ft_json_flush(json);
+    }
+    json->buffer[json->used++] = c;
 }
 
 static void put_indent(struct ft_json *json)
@@ -133,8 +149,25 @@ static void put_quoted(struct ft_json *json, const char *bytes, size_t count)
     put_char(json, '"');
 }
 
+/* ASCII that stands for itself: nearly every name. */
+static bool is_all_plain(const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_plain((unsigned char)bytes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void put_text(struct ft_json *json, const char *bytes, size_t count)
 {
+    if (is_all_plain(bytes, count)) {
+        put_char(json, '"');
+        put(json, bytes, count);
+        put_char(json, '"');
+        return;
+    }
     if (ft_text_is_utf8(bytes, count)) {
         put_quoted(json, bytes, count);
         return;
@@ -155,7 +188,11 @@ static void end_key(struct ft_json *json)
 
 void ft_json_key(struct ft_json *json, const char *key)
 {
-    ft_json_key_bytes(json, key, strlen(key));
+    begin_item(json);
+    put_char(json, '"');
+    put(json, key, strlen(key));
+    put_char(json, '"');
+    end_key(json);
 }
 
 void ft_json_key_bytes(struct ft_json *json, const char *bytes, size_t count)
@@ -182,18 +219,35 @@ static void put_number(struct ft_json *json, const char *text)
     put(json, text, strlen(text));
 }
 
+/* Decimal digits before `end`, at least `least` of them; where they begin. */
+static char *digits_before(char *end, uint64_t value, int least)
+{
+    for (; value > 0 || least > 0; value /= 10, least--) {
+        *--end = (char)('0' + value % 10);
+    }
+    return end;
+}
+
+static uint64_t amount_of(int64_t value)
+{
+    return value < 0 ? UINT64_C(0) - (uint64_t)value : (uint64_t)value;
+}
+
 void ft_json_int(struct ft_json *json, int64_t value)
 {
-    char text[24];
-    snprintf(text, sizeof(text), "%" PRId64, value);
-    put_number(json, text);
+    char text[24], *end = text + sizeof(text), *at = digits_before(end, amount_of(value), 1);
+    if (value < 0) {
+        *--at = '-';
+    }
+    begin_item(json);
+    put(json, at, (size_t)(end - at));
 }
 
 void ft_json_uint(struct ft_json *json, uint64_t value)
 {
-    char text[24];
-    snprintf(text, sizeof(text), "%" PRIu64, value);
-    put_number(json, text);
+    char text[24], *end = text + sizeof(text), *at = digits_before(end, value, 1);
+    begin_item(json);
+    put(json, at, (size_t)(end - at));
 }
 
 void ft_json_bool(struct ft_json *json, bool value)
@@ -219,14 +273,18 @@ void ft_json_double(struct ft_json *json, double value)
 
 void ft_json_seconds(struct ft_json *json, int64_t ns)
 {
-    char text[40];
-    uint64_t amount = ns < 0 ? UINT64_C(0) - (uint64_t)ns : (uint64_t)ns;
-    int length = snprintf(text, sizeof(text), "%s%" PRIu64 ".%09u", ns < 0 ? "-" : "", amount / 1000000000u,
-                          (unsigned)(amount % 1000000000u));
-    while (text[length - 1] == '0' && text[length - 2] != '.') {
-        text[--length] = '\0';
+    uint64_t amount = amount_of(ns);
+    char text[40], *end = text + sizeof(text), *at = digits_before(end, amount % 1000000000u, 9);
+    *--at = '.';
+    at = digits_before(at, amount / 1000000000u, 1);
+    if (ns < 0) {
+        *--at = '-';
     }
-    put_number(json, text);
+    while (end[-1] == '0' && end[-2] != '.') {
+        end--;
+    }
+    begin_item(json);
+    put(json, at, (size_t)(end - at));
 }
 
 void ft_json_base64(struct ft_json *json, const void *bytes, size_t count)
@@ -246,54 +304,6 @@ void ft_json_base64(struct ft_json *json, const void *bytes, size_t count)
         put_char(json, left > 2 ? digits[word & 63] : '=');
     }
     put_char(json, '"');
-}
-
-void ft_json_member_text(struct ft_json *json, const char *key, const char *bytes, size_t count)
-{
-    ft_json_key(json, key);
-    ft_json_text(json, bytes, count);
-    if (!ft_text_is_utf8(bytes, count)) {
-        char name[64];
-        snprintf(name, sizeof(name), "%s_bytes", key);
-        ft_json_key(json, name);
-        ft_json_base64(json, bytes, count);
-    }
-}
-
-void ft_json_member_string(struct ft_json *json, const char *key, const char *text)
-{
-    ft_json_key(json, key);
-    ft_json_string(json, text);
-}
-
-void ft_json_member_int(struct ft_json *json, const char *key, int64_t value)
-{
-    ft_json_key(json, key);
-    ft_json_int(json, value);
-}
-
-void ft_json_member_uint(struct ft_json *json, const char *key, uint64_t value)
-{
-    ft_json_key(json, key);
-    ft_json_uint(json, value);
-}
-
-void ft_json_member_bool(struct ft_json *json, const char *key, bool value)
-{
-    ft_json_key(json, key);
-    ft_json_bool(json, value);
-}
-
-void ft_json_member_double(struct ft_json *json, const char *key, double value)
-{
-    ft_json_key(json, key);
-    ft_json_double(json, value);
-}
-
-void ft_json_member_seconds(struct ft_json *json, const char *key, int64_t ns)
-{
-    ft_json_key(json, key);
-    ft_json_seconds(json, ns);
 }
 
 void ft_json_end_line(struct ft_json *json)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { FT_JSON_DEPTH_MAX = 32 };
+enum { FT_JSON_DEPTH_MAX = 32, FT_JSON_BUFFER_BYTES = 1 << 15 };
 
 struct ft_json {
     FILE *out;
@@ -22,6 +22,8 @@ struct ft_json {
     bool is_pretty; /* one member of the outer levels a line */
     bool is_after_key;
     bool has_member[FT_JSON_DEPTH_MAX];
+    size_t used;
+    char buffer[FT_JSON_BUFFER_BYTES];
 };
 
 void ft_json_init(struct ft_json *json, FILE *out, bool is_pretty);
@@ -53,7 +55,9 @@ void ft_json_member_bool(struct ft_json *json, const char *key, bool value);
 void ft_json_member_double(struct ft_json *json, const char *key, double value);
 void ft_json_member_seconds(struct ft_json *json, const char *key, int64_t ns);
 
-/* End of a document or of a line of JSON lines. */
+/* End of a line of JSON lines. */
 void ft_json_end_line(struct ft_json *json);
+/* What is still kept here goes to `out`; once, at the end. */
+void ft_json_flush(struct ft_json *json);
 
 #endif

@@ -207,4 +207,5 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out)
     put_unseen(&json, summary);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
+    ft_json_flush(&json);
 }

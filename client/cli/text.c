@@ -37,6 +37,10 @@ size_t ft_text_utf8_length(const char *bytes, size_t count)
 bool ft_text_is_utf8(const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count;) {
+        if ((unsigned char)bytes[i] < 0x80) {
+            i++;
+            continue;
+        }
         size_t length = ft_text_utf8_length(bytes + i, count - i);
         if (length == 0) {
             return false;

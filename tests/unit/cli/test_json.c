@@ -25,6 +25,7 @@ static void begin(struct written *written)
 
 static void expect(struct written *written, const char *text)
 {
+    ft_json_flush(&written->json);
     fclose(written->json.out);
     assert_string_equal(written->text, text);
     free(written->text);
@@ -96,6 +97,7 @@ static void a_name_of_any_bytes_is_valid_and_can_be_recovered(void **state)
         ft_json_begin_object(&w.json);
         ft_json_member_text(&w.json, "p", text_cases[i].bytes, strlen(text_cases[i].bytes));
         ft_json_end_object(&w.json);
+        ft_json_flush(&w.json);
         fflush(w.json.out);
         if (strcmp(w.text, text_cases[i].json) != 0) {
             fail_msg("%s: %s", text_cases[i].why, w.text);
