@@ -174,6 +174,8 @@ static void fill_record(struct ft_drain *drain, struct ft_process *process, stru
                         struct lists *lists)
 {
     const struct ft_identity *identity = &process->identity;
+    // Rows in a block that is not in the file yet are in neither figure.
+    uint64_t vfork_rows = process->vfork_rows < process->stored ? process->vfork_rows : process->stored;
     *record = (struct ft_trace_process){
         .pid = process->pid,
         .ns_pid = process->ns_pid,
@@ -200,8 +202,8 @@ static void fill_record(struct ft_drain *drain, struct ft_process *process, stru
         .exit = process->exit,
         .exit_source = process->exit_source,
         .exit_value = process->exit_value,
-        .emitted = process->segment.counts.emitted,
-        .stored = process->stored,
+        .emitted = process->segment.counts.emitted - vfork_rows,
+        .stored = process->stored - vfork_rows,
         .names_lost = process->names.lost + process->segment.counts.names_lost,
         .bad_values = process->segment.counts.settings_ignored + process->tags_ignored,
     };

@@ -50,6 +50,7 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
     struct ft_daemon *daemon = job->daemon;
     bool has_file = ft_storage_begin(&job->storage, job, now_ns) == 0 && !ft_storage_is_full(&job->storage, now_ns);
     *drain = (struct ft_drain){
+        .batch = &job->batch,
         .writer = has_file ? job->storage.writer : NULL,
         .part = job->storage.part,
         .cause = FT_CAUSE_DISK_FULL,

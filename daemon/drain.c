@@ -9,6 +9,7 @@
 #include "daemon/children.h"
 #include "daemon/lines.h"
 #include "daemon/record.h"
+#include "daemon/vfork.h"
 #include "proto/calls.h"
 
 // A record that may not be consumed yet.
@@ -227,7 +228,10 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
             r = find_file(drain, process, piece, record->file2, &event.file2);
         if (r)
             return r;
-        event.thread = ft_lines_thread(drain, process, line);
+        if (record->flags & FT_CALL_VFORK)
+            event.thread = ft_vfork_thread(drain, process, line);
+        if (!event.thread)
+            event.thread = ft_lines_thread(drain, process, line);
         event.context = ft_lines_context(drain, process, line);
     }
     if (record->call == FT_CALL_ID_close && record->file)
@@ -311,9 +315,10 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
         ft_lines_set_thread(line, (uint32_t)record[1], (uint32_t)(record[1] >> 32));
         return 0;
     case FT_RECORD_VFORK:
-        line->vfork_pid = FT_W0_CALL(record[0]) ? (uint32_t)record[1] : 0;
-        if (!FT_W0_CALL(record[0]))
-            ft_children_note_vfork_end(drain, process, line, (uint32_t)record[1]);
+        if (FT_W0_CALL(record[0]))
+            return ft_vfork_begin(drain, line, piece) ? 0 : WAIT;
+        ft_vfork_end(drain, process, line);
+        ft_children_note_vfork_end(drain, process, line, (uint32_t)record[1]);
         return 0;
     case FT_RECORD_TAGS:
         ft_lines_set_tag(process, line, (uint32_t)record[1], record[1] >> 32 & 1);
@@ -323,21 +328,24 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
     }
 }
 
+bool ft_drain_may_wait(struct ft_drain *drain, const struct ft_piece *piece)
+{
+    struct ft_segment_position *position = ft_segment_position(&piece->process->segment, piece->chunk);
+    if (!may_wait(drain, piece->process) || !position)
+        return false;
+    // The wait is for the slot that we stand at: reaching it ends the wait for an earlier one.
+    if (!position->waiting_ns || position->consumed != piece->to)
+        position->waiting_ns = drain->now_ns;
+    return position->consumed != piece->to || drain->now_ns - position->waiting_ns < drain->torn_wait_ns;
+}
+
 // At an unpublished slot: how many slots to pass over, 0 to stop here for now.
 static unsigned pass_over_hole(struct ft_drain *drain, struct ft_piece *piece)
 {
     unsigned next = ft_record_find_published(piece->bytes, piece->to + 1u, piece->head.fill);
     if (next >= piece->end)
         next = piece->state == FT_CHUNK_FULL ? FT_CHUNK_SLOTS : piece->to;
-    if (next == piece->to || !may_wait(drain, piece->process))
-        return next - piece->to;
-    struct ft_segment_position *position = ft_segment_position(&piece->process->segment, piece->chunk);
-    if (!position)
-        return 0;
-    // The wait is for the slot that we stand at: reaching it ends the wait for an earlier one.
-    if (!position->waiting_ns || position->consumed != piece->to)
-        position->waiting_ns = drain->now_ns;
-    if (position->consumed != piece->to || drain->now_ns - position->waiting_ns < drain->torn_wait_ns)
+    if (next == piece->to || ft_drain_may_wait(drain, piece))
         return 0;
     piece->has_holes = true;
     return next - piece->to;

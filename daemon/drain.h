@@ -16,6 +16,7 @@
 #include "proto/trace_writer.h"
 
 struct ft_drain {
+    const struct ft_batch *batch;
     struct ft_trace_writer *writer; // NULL: events are counted as lost by `cause`
     uint32_t part;                  // of the writer's file
     enum ft_cause cause;
@@ -38,6 +39,9 @@ int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t 
 // Adds the events of a piece, from piece->to on, and moves that. FT_DRAIN_BLOCK_FULL: end the block, then call again.
 // -EBADMSG: corrupt, what was added is good.
 int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece);
+
+// Whether what is missing at slot piece->to may still come; begins the wait for it.
+bool ft_drain_may_wait(struct ft_drain *drain, const struct ft_piece *piece);
 
 // FILE id in the writer's file for a name of the segment; 0 where it is not known.
 uint32_t ft_drain_file(struct ft_drain *drain, struct ft_process *process, struct ft_name *name);

@@ -37,10 +37,8 @@ struct ft_process_line *ft_lines_begin_piece(const struct ft_piece *piece)
     struct ft_process_line *line = line_at(piece->process, piece->head.line);
     if (!line)
         return NULL;
-    if (piece->to == 0 || (!line->thread_part && !line->ordinal)) {
+    if (piece->to == 0 || (!line->thread_part && !line->ordinal))
         ft_lines_set_thread(line, piece->head.tid, piece->head.ordinal);
-        line->vfork_pid = piece->head.vfork_pid;
-    }
     return line;
 }
 

@@ -43,7 +43,10 @@ struct ft_process_line {
     uint32_t thread, thread_part;   // THREAD id in the trace file of that part
     uint32_t context, context_part; // CONTEXT id, made anew when context_version is not the process's
     uint32_t context_version;
-    uint32_t vfork_pid;
+    uint32_t vfork_depth, vfork_pid; // between VFORK begin and end; the child's pid, 0 not known
+    uint32_t vfork_process, vfork_thread, vfork_part;
+    uint64_t vfork_rows;
+    int64_t vfork_start_ns;
     uint32_t tags_count;
     uint32_t *tags;  // string ids
     char *exec_path; // what a vfork child is about to execute; NULL nothing
@@ -87,6 +90,7 @@ struct ft_process {
     uint32_t tags_all[FT_PROCESS_TAGS_MAX]; // string ids that hold for the whole process
     uint32_t tags_all_count, context_version;
     uint64_t stored, dropped[FT_CAUSE_COUNT]; // stored: rows that are in the file
+    uint64_t vfork_rows;                      // of these: rows of vfork children, which have records of their own
     uint64_t rows_pending;                    // rows added to a block that is not in the file yet
     struct ft_process_lost *lost;
     uint32_t lost_count;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// vfork children: they run on their parent's memory, so what they do stands in the parent's line, between two VFORK
+// records of which only the second tells the child's pid. In the trace a child is a process of its own, of the rows in
+// between; they are taken off its parent's figures.
+//
+// Belongs to the worker that has the job.
+#ifndef FT_DAEMON_VFORK_H
+#define FT_DAEMON_VFORK_H
+
+#include "daemon/drain.h"
+
+// At a begin record in slot piece->to. False where the end is not there yet and may still come.
+bool ft_vfork_begin(struct ft_drain *drain, struct ft_process_line *line, const struct ft_piece *piece);
+
+// At an end record.
+void ft_vfork_end(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line);
+
+// THREAD id for a row made by a vfork child, 0 where its child is not known.
+uint32_t ft_vfork_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line);
+
+#endif
