@@ -30,7 +30,8 @@ endif
 FUZZ_CC ?= clang
 PROTOC_C ?= protoc-c
 PKG_CONFIG ?= pkg-config
-PYTHON ?= python3
+# The system's own where there is one: what stands before it in PATH may be a script that starts other programs.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin

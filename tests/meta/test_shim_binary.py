@@ -49,9 +49,14 @@ def test_it_asks_for_no_private_and_no_new_glibc():
     assert newest <= GLIBC_FLOOR, f"GLIBC_{'.'.join(map(str, newest))}"
 
 
+def defined(library):
+    listed = tree.run("nm", "-D", "--defined-only", library)
+    return {line.split()[-1].split("@")[0] for line in listed.splitlines()}
+
+
 def test_it_exports_the_call_table_and_nothing_else():
-    listed = tree.run("nm", "-D", "--defined-only", tree.PRELOAD)
-    exported = {line.split()[-1].split("@")[0] for line in listed.splitlines()}
-    table = {name for _, name, _ in tree.call_table()}
+    exported, table = defined(tree.PRELOAD), {name for _, name, _ in tree.call_table()}
+    # A call that this machine's libc does not know (pidfd_spawn before 2.39) is not interposed here.
+    absent = table - defined(tree.run("gcc", "-print-file-name=libc.so.6").strip())
     assert exported - table - OWN_EXPORTS == set(), "exported, but not in proto/calls.def"
-    assert table - exported == set(), "in proto/calls.def, but not exported"
+    assert table - exported - absent == set(), "in proto/calls.def, but not exported"
