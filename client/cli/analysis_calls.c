@@ -73,36 +73,31 @@ static struct ft_call_sum *sum_of_aggregate(struct ft_calls *calls, const struct
     return sum_of(calls, true, category.data, name.data);
 }
 
-static void add_to(struct ft_sum *sum, const struct ft_trace_aggregate *aggregate)
+static void add_to(struct ft_sum *sum, const struct ft_sum *more)
 {
-    sum->count += aggregate->count;
-    sum->bytes += aggregate->bytes;
-    sum->time_ns += aggregate->time_ns;
+    sum->count += more->count;
+    sum->bytes += more->bytes;
+    sum->time_ns += more->time_ns;
 }
 
-static void add_figures(struct ft_calls *calls, const struct ft_call_sum *sum,
-                        const struct ft_trace_aggregate *aggregate)
+static void add_figures(struct ft_calls *calls, const struct ft_call_sum *call, unsigned mask,
+                        const struct ft_sum *more)
 {
-    if (aggregate->kind != FT_EVENT_CALL || !ft_count_has_category(sum->category)) {
-        return;
-    }
-    unsigned mask = ft_count_of(sum->group, aggregate->file_class, aggregate->file2_class);
-    struct ft_trace_aggregate no_bytes = *aggregate;
-    no_bytes.bytes = 0;
+    struct ft_sum no_bytes = {.count = more->count, .time_ns = more->time_ns};
     if (mask & FT_COUNT_READ) {
-        add_to(&calls->read, aggregate);
+        add_to(&calls->read, more);
     }
     if (mask & FT_COUNT_WRITE) {
-        add_to(&calls->write, aggregate);
+        add_to(&calls->write, more);
     }
     if (mask & FT_COUNT_METADATA) {
         add_to(&calls->metadata, &no_bytes);
     }
-    if (ft_count_is_flush(sum->category, sum->group) && mask & FT_COUNT_METADATA) {
-        calls->write.bytes += aggregate->bytes;
-    }
     if (mask & FT_COUNT_OTHER_IO) {
-        add_to(&calls->other_io, aggregate);
+        add_to(&calls->other_io, more);
+    }
+    if (ft_count_is_flush(call->category, call->group) && mask & FT_COUNT_METADATA) {
+        calls->write.bytes += more->bytes;
     }
 }
 
@@ -113,7 +108,8 @@ static void add_aggregate(struct ft_calls *calls, const struct ft_trace_reader *
     if (!sum || aggregate->count == 0) {
         return;
     }
-    add_to(&sum->sum, aggregate);
+    struct ft_sum more = {.count = aggregate->count, .bytes = aggregate->bytes, .time_ns = aggregate->time_ns};
+    add_to(&sum->sum, &more);
     sum->errors += aggregate->errors;
     sum->min_ns = aggregate->min_ns < sum->min_ns ? aggregate->min_ns : sum->min_ns;
     sum->max_ns = aggregate->max_ns > sum->max_ns ? aggregate->max_ns : sum->max_ns;
@@ -121,7 +117,11 @@ static void add_aggregate(struct ft_calls *calls, const struct ft_trace_reader *
         sum->sizes[bucket] += aggregate->sizes[bucket];
         sum->durations[bucket] += aggregate->durations[bucket];
     }
-    add_figures(calls, sum, aggregate);
+    if (aggregate->kind == FT_EVENT_CALL && ft_count_has_category(sum->category)) {
+        unsigned mask = ft_count_of(sum->group, aggregate->file_class, aggregate->file2_class);
+        sum->stored_by_mask[mask] += aggregate->count;
+        add_figures(calls, sum, mask, &more);
+    }
 }
 
 static void add_blocks(struct ft_calls *calls, const struct ft_trace_set *set)
@@ -156,11 +156,39 @@ static void add_dropped(struct ft_calls *calls, const struct ft_trace_set *set)
         for (size_t i = 0; i < process->record->dropped_calls_count; i++) {
             const struct ft_trace_dropped *dropped = &process->record->dropped_calls[i];
             struct ft_call_sum *sum = sum_of_call(calls, reader, dropped->call);
-            sum->sum.count += dropped->count;
-            sum->sum.bytes += dropped->bytes;
-            sum->sum.time_ns += dropped->time_ns;
-            sum->dropped += dropped->count;
+            struct ft_sum more = {.count = dropped->count, .bytes = dropped->bytes, .time_ns = dropped->time_ns};
+            add_to(&sum->sum, &more);
+            add_to(&sum->dropped, &more);
         }
+    }
+}
+
+static uint64_t share_of(uint64_t amount, uint64_t part, uint64_t whole)
+{
+    return (uint64_t)((unsigned __int128)amount * part / whole);
+}
+
+/* Takes the next mask's share off what is left, so that the shares add up exactly. */
+static void share_out(struct ft_calls *calls, const struct ft_call_sum *call)
+{
+    struct ft_sum left = call->dropped;
+    uint64_t stored = 0;
+    for (unsigned mask = 0; mask < 16; mask++) {
+        stored += call->stored_by_mask[mask];
+    }
+    if (stored == 0) {
+        add_figures(calls, call, ft_count_of(call->group, FT_FILE_CLASS_STORAGE, FT_FILE_CLASS_STORAGE), &left);
+    }
+    for (unsigned mask = 0; mask < 16 && stored > 0; mask++) {
+        uint64_t part = call->stored_by_mask[mask];
+        struct ft_sum share = {.count = share_of(left.count, part, stored),
+                               .bytes = share_of(left.bytes, part, stored),
+                               .time_ns = share_of(left.time_ns, part, stored)};
+        add_figures(calls, call, mask, &share);
+        left.count -= share.count;
+        left.bytes -= share.bytes;
+        left.time_ns -= share.time_ns;
+        stored -= part;
     }
 }
 
@@ -168,6 +196,11 @@ void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set)
 {
     add_blocks(calls, set);
     add_dropped(calls, set);
+    for (size_t i = 0; i < calls->count; i++) {
+        if (calls->items[i].dropped.count > 0 && ft_count_has_category(calls->items[i].category)) {
+            share_out(calls, &calls->items[i]);
+        }
+    }
 }
 
 static int compare(const void *a_untyped, const void *b_untyped)

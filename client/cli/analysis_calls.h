@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Totals per call, from the heads of the blocks and the totals of dropped events; and the figures read, write, metadata
- * and other_io, which need to know on what kind of file a call was made and so hold what was stored only.
+ * and other_io. Of dropped events it is not known on what kind of file they were: those of a call are shared out like
+ * its stored ones, or taken for files where none was stored.
  */
 #ifndef FT_CLI_ANALYSIS_CALLS_H
 #define FT_CLI_ANALYSIS_CALLS_H
@@ -14,11 +15,13 @@ struct ft_sum {
 };
 
 struct ft_call_sum {
-    char *name, *category; /* owned; any bytes of a span's, cut at a NUL */
-    bool is_span;          /* of the application; else a call */
-    unsigned group;        /* enum ft_group */
-    struct ft_sum sum;     /* dropped ones included */
-    uint64_t dropped, errors, min_ns, max_ns;
+    char *name, *category;       /* owned; any bytes of a span's, cut at a NUL */
+    bool is_span;                /* of the application; else a call */
+    unsigned group;              /* enum ft_group */
+    struct ft_sum sum;           /* dropped ones included */
+    struct ft_sum dropped;       /* of these */
+    uint64_t stored_by_mask[16]; /* counts by mask of FT_COUNT_* */
+    uint64_t errors, min_ns, max_ns;
     uint64_t sizes[FT_LOG2_BUCKETS], durations[FT_LOG2_BUCKETS];
 };
 

@@ -4,9 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/analysis_count.h"
 #include "client/cli/analysis_parents.h"
 #include "client/cli/cli.h"
 #include "client/cli/map.h"
+#include "client/cli/report.h"
+#include "proto/calls.h"
+
+/* A circle of images in a damaged file ends here. */
+enum { IMAGES_MAX = 1000 };
 
 uint64_t ft_job_dropped(const struct ft_trace_process *process)
 {
@@ -137,6 +143,20 @@ static void add_processes(struct ft_job *job, const struct ft_trace_set *set, co
     ft_map_fini(&tags);
 }
 
+/* What rchar + wchar hold of the dropped events. */
+static uint64_t dropped_kernel_like(const struct ft_trace_set *set, const struct ft_trace_set_process *process)
+{
+    const struct ft_trace_reader *reader = ft_trace_set_reader(set, process->reader);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < process->record->dropped_calls_count; i++) {
+        const struct ft_trace_dropped *dropped = &process->record->dropped_calls[i];
+        char room[32];
+        const char *name = ft_report_call_name(reader, dropped->call, room, sizeof(room));
+        bytes += ft_count_kernel_sides(name, (unsigned)ft_call_group(dropped->call)) * dropped->bytes;
+    }
+    return bytes;
+}
+
 static void find_coverage(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
 {
     size_t count = ft_trace_set_process_count(set);
@@ -150,11 +170,44 @@ static void find_coverage(struct ft_job *job, const struct ft_trace_set *set, co
             .is_known = record->kernel.is_known,
             .end_ns = record->end_ns ? ft_trace_set_realtime_ns(set, process->reader, record->end_ns) : 0,
             .kernel_bytes = record->kernel.rchar + record->kernel.wchar,
-            .traced_bytes = scan->processes[p].kernel_like_bytes,
+            .traced_bytes = scan->processes[p].kernel_like_bytes + dropped_kernel_like(set, process),
         };
     }
     ft_coverage_find(images, count, &job->coverage);
     free(images);
+}
+
+/* The first image of the process. */
+static uint32_t first_image(const struct ft_job *job, const struct ft_trace_set *set, uint32_t p)
+{
+    for (int step = 0; step < IMAGES_MAX; step++) {
+        uint32_t before = job->parents[p];
+        if (!ft_trace_set_process(set, p)->record->is_exec || before == FT_TRACE_SET_NONE) {
+            break;
+        }
+        p = before;
+    }
+    return p;
+}
+
+static void count_threads(struct ft_job *job, const struct ft_trace_set *set)
+{
+    struct ft_map map;
+    ft_map_init(&map);
+    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
+        for (uint32_t t = 1; t <= ft_trace_reader_thread_max(reader); t++) {
+            const struct ft_trace_thread *thread = ft_trace_reader_thread(reader, t);
+            uint32_t process = ft_trace_set_process_of_thread(set, r, t);
+            if (!thread || process == FT_TRACE_SET_NONE) {
+                continue;
+            }
+            uint32_t key[3] = {first_image(job, set, process), thread->tid, thread->ordinal};
+            ft_map_intern(&map, key, sizeof(key), 0, NULL);
+        }
+    }
+    job->thread_count = map.count;
+    ft_map_fini(&map);
 }
 
 void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
@@ -172,6 +225,7 @@ void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struc
     job->parents = ft_parents_find(set);
     add_processes(job, set, scan);
     find_coverage(job, set, scan);
+    count_threads(job, set);
     job->has_span = ft_trace_set_span(set, &job->start_ns, &job->end_ns);
 }
 

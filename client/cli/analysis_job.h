@@ -33,6 +33,7 @@ struct ft_job {
     size_t gap_count;
     struct ft_coverage coverage;
     uint32_t *parents;       /* by process index of the set: see ft_parents_find(); FT_TRACE_SET_NONE: none */
+    size_t thread_count;     /* distinct: the threads of a process go on over an exec */
     uint64_t clock_error_ns; /* the largest of all files */
 };
 

@@ -25,7 +25,7 @@ static void put_counts(struct ft_json *json, const struct ft_summary *summary)
     ft_json_member_uint(json, "hosts", ft_trace_set_host_count(summary->set));
     ft_json_member_uint(json, "processes", job->coverage.tasks);
     ft_json_member_uint(json, "images", ft_trace_set_process_count(summary->set));
-    ft_json_member_uint(json, "threads", ft_trace_set_thread_count(summary->set));
+    ft_json_member_uint(json, "threads", job->thread_count);
     ft_json_member_uint(json, "files", ft_scan_count_files(&summary->scan));
 }
 
@@ -131,7 +131,7 @@ static void put_call(struct ft_json *json, const struct ft_call_sum *call)
         ft_json_null(json);
     }
     ft_json_member_uint(json, "errors", call->errors);
-    ft_json_member_uint(json, "dropped", call->dropped);
+    ft_json_member_uint(json, "dropped", call->dropped.count);
     put_buckets(json, "sizes", call->sizes);
     ft_json_end_object(json);
 }

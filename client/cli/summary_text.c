@@ -162,7 +162,7 @@ static void print_calls(const struct ft_screen *screen, const struct ft_calls *c
 static void print_processes(const struct ft_screen *screen, const struct ft_summary *summary)
 {
     struct ft_unit_text tasks, threads, events;
-    size_t task_count = summary->job.coverage.tasks, thread_count = ft_trace_set_thread_count(summary->set);
+    size_t task_count = summary->job.coverage.tasks, thread_count = summary->job.thread_count;
     fputc('\n', screen->out);
     print_label(screen, "Processes");
     fprintf(screen->out, "%s %s, %s %s, %s events\n", ft_units_count(&tasks, task_count),
