@@ -125,7 +125,11 @@ def errno_name(number):
 
 
 def images_of_trace(trace):
-    """[(argv, pid, events)]: each event belongs to the image of its pid that had started last."""
+    """[(argv, pid, events)]: each event belongs to the image of its pid that had started last.
+
+    What a vfork child calls before its exec has the child's pid and is older than its image: it goes by its parent's
+    command line, as in strace's log.
+    """
     entries = collections.defaultdict(list)
     for p in trace.processes():
         entries[p["pid"]].append(p)
@@ -135,9 +139,17 @@ def images_of_trace(trace):
     for e in trace.events():
         own = entries[e["pid"]]
         assert own, f"an event of a process that `processes` does not know: {e}"
-        at = [i for i, p in enumerate(own) if p["start"] * 1e9 <= e["ts"] + 1000]
-        events[e["pid"], at[-1] if at else 0].append(e)
-    return [(tuple(entries[pid][i]["argv"]), pid, of_image) for (pid, i), of_image in events.items()]
+        started = [i for i, p in enumerate(own) if p["start"] * 1e9 <= e["ts"] + 1000]
+        events[e["pid"], started[-1] if started else -1].append(e)
+    images = []
+    for (pid, i), of_image in events.items():
+        argv = entries[pid][i]["argv"] if i >= 0 else argv_at(entries[entries[pid][0]["parent"]], of_image[0]["ts"])
+        images.append((tuple(argv), pid, of_image))
+    return images
+
+
+def argv_at(entries, ts):
+    return [p for p in entries if p["start"] * 1e9 <= ts + 1000][-1]["argv"]
 
 
 def grouped(images, pipes=True):

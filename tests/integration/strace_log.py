@@ -180,7 +180,7 @@ def read_folder(folder):
 def command(folder, argv, extra_env=None, families=tuple(FAMILIES)):
     """The strace command that logs the families' calls of argv into the folder."""
     names = ",".join([n for f in families for n in FAMILIES[f]] + list(PROCESS_CALLS))
-    words = ["strace", "-ff", "-k", "-y", "-ttt", "-s", "512", "-e", f"trace={names}", "-e", "signal=none",
+    words = ["strace", "-ff", "--seccomp-bpf", "-k", "-y", "-ttt", "-s", "512", "-e", f"trace={names}", "-e", "signal=none",
              "-o", os.path.join(folder, "st")]
     for key, value in (extra_env or {}).items():
         words += ["-E", f"{key}={value}"]

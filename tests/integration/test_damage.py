@@ -124,7 +124,8 @@ def blocks():
     tap = harness.Tap()
     daemon = tap.daemon()
     for i in range(10):
-        done = daemon.call([harness.program("touch_all"), *(f"p{i}-{k}" for k in range(40))], cwd=tap.work)
+        done = daemon.call([harness.program("touch_all"), *(f"p{i}-{k}" for k in range(40))], cwd=tap.work,
+                           env={"FLOWTAP_JOB": "one"})
         assert done.returncode == 0
         harness.wait_until("the process's events in the file", lambda i=i: stored(daemon) >= (i + 1) * 120)
     trace = daemon.stop()

@@ -14,7 +14,6 @@ def check_timer(tap, trace):
     assert (handler["opens"], handler["writes"]) == (made["ticks"], made["ticks"])
     assert trace.count(name="close", path=str(tap.work / "handler")) == made["ticks"]
     assert trace.file(tap.work / "threads")["writes"] == made["writes"]
-    assert trace.summary()["dropped_by_cause"]["torn"] == 0
     return made
 
 
@@ -22,11 +21,15 @@ def test_a_handler_between_any_two_instructions(tap):
     trace = tap.run([harness.program("timer_io"), "300"])
     made = check_timer(tap, trace)
     assert trace.count(name="lseek", path=str(tap.work / "main")) == made["seeks"]
+    assert trace.summary()["dropped"] == 0
 
 
 def test_a_handler_that_jumps_out(tap):
+    """The call that it left can be lost between its return and its record: then it is torn, and nothing else is lost."""
     trace = tap.run([harness.program("timer_io"), "300", "jump"])
-    check_timer(tap, trace)
+    made = check_timer(tap, trace)
+    causes = trace.summary()["dropped_by_cause"]
+    assert causes.pop("torn") <= made["ticks"] and not any(causes.values()), causes
 
 
 @pytest.mark.soak
