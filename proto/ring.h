@@ -161,7 +161,7 @@ struct ft_chunk_head {
     uint64_t base_ticks;    /* CALL and SPAN records give their end relative to it */
     uint64_t sequence;      /* 1, 2, ...: order of the chunks of one line */
     uint64_t consumed_fill; /* written by the daemon with `consumed`, as 16 bytes are not one store: fill first */
-    uint32_t vfork_pid;     /* not 0: the line was between VFORK begin and end when it took the chunk */
+    uint32_t vfork_pid;     /* not 0: the line was between VFORK begin and end: child's pid (UINT32_MAX: not known) */
     uint32_t reserved[3];
 };
 
@@ -280,7 +280,9 @@ enum ft_ext {
     FT_EXT_FILE2 = 64, /* 0-31 second file id | 32-63 second fd, signed */
     FT_EXT_FD = 128,   /* signed 32-bit */
     FT_EXT_INODE = 256, /* two words: device (major << 32 | minor), inode of `file` */
-    FT_EXT_KIND = 512,  /* enum ft_file_kind_wire of `file`: with it the name becomes the descriptor's (see DEFINE) */
+    /* 0-7 enum ft_file_kind_wire of `file`: with it the name becomes the descriptor's (see DEFINE) | 8-63 birth: low 56
+     * bits of the inode's birth time in ns, 0 unknown; it tells a new file from an old one whose inode number it got */
+    FT_EXT_KIND = 512,
     FT_EXT_CORRELATION = 1024,
     FT_EXT_FDS = 2048, /* pipe, socketpair: 0-31 first, 32-63 second descriptor */
     FT_EXT_ALL = 4095,
@@ -306,7 +308,7 @@ enum ft_file_kind_wire {
  *   word 1   0-31 id | 32-63 base: file id that a relative name is joined to; 0: none
  *   word 2   0-15 bytes in all | 16-31 first byte of this part | 32-47 bytes in this part | 48-55 enum ft_define
  *            | 56-63 flags
- *   word 3   0-7 enum ft_file_kind_wire
+ *   word 3   0-7 enum ft_file_kind_wire | 8-63 birth, as in FT_EXT_KIND
  *   then     device, inode (with FT_DEFINE_INODE), then the bytes of this part
  * A name too long for one record comes in parts: consecutive records of one thread, each with the same id.
  *
@@ -330,7 +332,8 @@ enum ft_define {
 #define FT_FILE_FIRST 16u /* first id that is counted */
 
 /* THREAD: the line's owner from here on.    word 1: 0-31 tid | 32-63 ordinal    word 2: ticks */
-/* VFORK:  `call` of word 0: 1 begin, 0 end. word 1: 0-31 child's pid (0: not known yet) | 32-63 child's ppid */
+/* VFORK:  `call` of word 0: 1 begin, 0 end. word 1: child's pid, 0: not known. word 2: ticks. Begin comes with the child's
+ *         first record (a child that does nothing but exec has it before the exec), end when the parent goes on. */
 /* INSTANT: words 1 to 3 as SPAN, duration 0. COUNTER: as INSTANT, FT_EXT_RESULT holds the value (signed). */
 /* TAGS: word 1: 0-31 string id "key=value" (empty value: cleared) | 32 process-wide. Hold for the thread's later records. */
 /* LOSS: word 1: count, `call` of word 0: 1 names lost. */

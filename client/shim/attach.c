@@ -341,6 +341,7 @@ int ft_enter_slow(void) {
     if (ft_wiped.base == 0) return attach_late();
     if (thread->mode == FT_MODE_NEW) return start_thread();
     if (thread->mode == FT_MODE_OFF) return 0;
+    if (thread->vfork_depth != 0 && !thread->vfork_announced) ft_vfork_announce();
     if ((thread->why & FT_WHY_SHARED) && (uint32_t)ft_sys(SYS_gettid) != thread->tid) return 0;
     return 1;
 }

@@ -32,18 +32,26 @@ static void look_at(struct ft_environment *e, const char *variable, size_t index
         return;
     }
     if (variable[0] != 'F' || !ft_has_prefix(variable, "FLOWTAP")) return;
+    if (ft_has_prefix(variable, "FLOWTAP=1")) e->on_index = index;
     for (unsigned i = 0; i < ft_saved.count; i++)
         if (is_same_variable(variable, ft_saved.variables[i])) e->missing &= ~(1u << i);
 }
 
 int ft_environment_check(struct ft_environment *e, char *const *envp) {
     if (ft_saved.preload == NULL || ft_saved.count == 0) return 0;
-    *e = (struct ft_environment){.preload_index = SIZE_MAX, .missing = (1u << ft_saved.count) - 1};
+    *e = (struct ft_environment){
+        .preload_index = SIZE_MAX, .on_index = SIZE_MAX, .missing = (1u << ft_saved.count) - 1};
     e->preload_bytes = sizeof("LD_PRELOAD=") + ft_length(ft_saved.preload);
     for (; envp != NULL && envp[e->count] != NULL; e->count++) look_at(e, envp[e->count], e->count);
     if (e->preload_index == SIZE_MAX) e->preload_index = e->count;
+    if (ft_process.sandboxed) {
+        e->is_sandboxed = 1;
+        e->preload_bytes = e->missing = 0;
+        ft_gap(FT_SHIM_GAP_SANDBOX);
+        return e->on_index != SIZE_MAX && e->count <= ENTRIES_MAX;
+    }
     if (e->preload_bytes == 0 && e->missing == 0) return 0;
-    if (ft_process.sandboxed || !ft_process.follow_clean_env || e->count > ENTRIES_MAX ||
+    if (!ft_process.follow_clean_env || e->count > ENTRIES_MAX ||
         e->preload_bytes > PRELOAD_BYTES_MAX || ft_sys(SYS_faccessat, FT_AT_FDCWD, ft_saved.preload, R_OK) != 0) {
         ft_gap(FT_SHIM_GAP_ENV_CLEANED);
         return 0;
@@ -58,6 +66,7 @@ size_t ft_environment_entries(const struct ft_environment *e) {
 void ft_environment_build(const struct ft_environment *e, char *const *envp, char **list, char *text) {
     size_t n = 0;
     for (; n < e->count; n++) list[n] = envp[n];
+    if (e->is_sandboxed) list[e->on_index] = (char *)(uintptr_t)"FLOWTAP=sandbox";
     if (e->preload_bytes != 0) {
         size_t at = 0;
         if (e->preload_index < e->count) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The environment of an image about to be executed: LD_PRELOAD's entry of this library and the FLOWTAP variables are put
- * back where they were cleaned, and nothing else.
+ * back where they were cleaned, and nothing else. Under a seccomp filter nothing is put back, and FLOWTAP=1 is taken out:
+ * what attaching does may be just what the filter kills for.
  */
 #ifndef FT_SHIM_ENVIRONMENT_H
 #define FT_SHIM_ENVIRONMENT_H
@@ -12,6 +13,8 @@ struct ft_environment {
     size_t count;          /* of the given list */
     size_t preload_index;  /* of LD_PRELOAD in it; count: not there */
     size_t preload_bytes;  /* room for the new LD_PRELOAD entry; 0: it is good */
+    size_t on_index;       /* of FLOWTAP=1; count: not there */
+    int is_sandboxed;      /* the new image must not attach: FLOWTAP=1 becomes FLOWTAP=sandbox */
     unsigned missing;      /* FLOWTAP variables to be put back: bits of ft_saved.variables */
 };
 

@@ -87,7 +87,7 @@ struct ft_outcome {
     uint8_t has_position; /* `position` is where the call was */
     int64_t position;
     uint32_t file2;
-    struct ft_inode { uint64_t device, inode; uint8_t kind, known; } inode;
+    struct ft_inode { uint64_t device, inode, birth; uint8_t kind, known; } inode;
     int fds[2];
     uint8_t has_fds;
     int is_cut;

@@ -47,7 +47,7 @@ static int define_part(const struct definition *d, size_t from, size_t part) {
     word[1] = (uint64_t)d->id | (uint64_t)d->base << 32;
     word[2] = (uint64_t)d->n | (uint64_t)from << 16 | (uint64_t)part << 32 | (uint64_t)d->type << 48 |
               (uint64_t)(d->flags | (with_inode ? FT_DEFINE_INODE : 0u)) << 56;
-    word[3] = d->inode != NULL ? d->inode->kind : 0;
+    word[3] = d->inode != NULL ? d->inode->kind | d->inode->birth << 8 : 0;
     uint64_t *next = word + FT_SLOT_WORDS;
     if (with_inode) {
         next[0] = d->inode->device;
@@ -165,10 +165,12 @@ void ft_name_inode(int fd, struct ft_inode *inode) {
     *inode = (struct ft_inode){.kind = FT_FILE_WIRE_UNKNOWN};
     if (ft_process.sandboxed) return;
     struct statx st;
-    if (ft_sys(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) != 0) return;
+    if (ft_sys(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_BTIME, &st) != 0) return;
     inode->device = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
     inode->inode = st.stx_ino;
     inode->kind = kind_of(st.stx_mode, st.stx_rdev_major);
+    if (st.stx_mask & STATX_BTIME)
+        inode->birth = (uint64_t)st.stx_btime.tv_sec * 1000000000u + st.stx_btime.tv_nsec;
     inode->known = 1;
 }
 

@@ -51,12 +51,13 @@ struct ft_thread {
     uint8_t mode; /* enum ft_mode */
     uint8_t why;  /* enum ft_why */
     uint8_t vfork_depth;
-    uint8_t vfork_moved; /* the vfork child changed its working directory */
+    uint8_t vfork_moved;     /* the vfork child changed its working directory */
     uint32_t tid;
     struct ft_writer *writer;
     struct ft_line *line;
     const void *call_frame; /* frame of the call that the line shows as running */
     uint64_t vfork_start;
+    uint8_t vfork_announced; /* VFORK begin is written */
     uint64_t vfork_touched; /* descriptors that the vfork child changed, by number; 63: any from there on */
 };
 
@@ -138,6 +139,8 @@ int ft_attach(enum ft_image image);
 void ft_attach_child(enum ft_image image);
 /* A wrapper's slow entry (mode NEW or SLOW, or unattached): 1 when the call shall be recorded. */
 int ft_enter_slow(void);
+/* wrap_process.c: before a vfork child's first record, says whose it is. */
+void ft_vfork_announce(void);
 /* Counts a gap that the shim knows of; does nothing when not attached. */
 void ft_gap(enum ft_shim_gap gap);
 /* Lets this process record nothing from here on. */

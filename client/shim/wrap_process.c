@@ -23,8 +23,8 @@ static void publish_vfork(unsigned is_begin, uint32_t child) {
 static void enter_vfork(void) {
     struct ft_thread *thread = &ft_thread;
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
-    publish_vfork(1, 0);
     thread->vfork_depth++;
+    thread->vfork_announced = 0;
     thread->vfork_moved = 0;
     thread->vfork_touched = 0;
     thread->writer->vfork_pid = UINT32_MAX; /* not known yet */
@@ -32,16 +32,25 @@ static void enter_vfork(void) {
     thread->mode = FT_MODE_SLOW;
 }
 
+void ft_vfork_announce(void) {
+    uint32_t child = ft_process.sandboxed ? 0 : (uint32_t)ft_sys(SYS_getpid);
+    ft_thread.vfork_announced = 1;
+    ft_thread.writer->vfork_pid = child != 0 ? child : UINT32_MAX;
+    publish_vfork(1, child);
+}
+
 static void leave_vfork(long child) {
     struct ft_thread *thread = &ft_thread;
+    int was_announced = thread->vfork_announced;
     thread->vfork_depth--;
+    thread->vfork_announced = 0; /* a vfork child's vfork child is gone: the next record is the outer one's again */
     thread->vfork_moved = 0;
     if (thread->vfork_depth == 0) {
         thread->writer->vfork_pid = 0;
         thread->why &= (uint8_t)~FT_WHY_VFORK;
         if (thread->why == 0) thread->mode = FT_MODE_ON;
     }
-    publish_vfork(0, child > 0 ? (uint32_t)child : 0);
+    if (was_announced) publish_vfork(0, child > 0 ? (uint32_t)child : 0);
 }
 
 void ft_vfork_begin(void);
