@@ -69,36 +69,17 @@ static uint32_t holder_of(const struct ft_coverage_image *images, const struct n
     return FT_COVERAGE_NONE;
 }
 
-static void add_image(const struct ft_coverage_image *image, const struct node *node, struct ft_coverage *out)
-{
-    if (!image->is_known) {
-        return;
-    }
-    /* Less than its children's sum: they were not waited for (SIGCHLD ignored), and nothing was taken over. */
-    bool took_over = node->held_kernel_bytes <= image->kernel_bytes;
-    out->kernel_bytes += image->kernel_bytes - (took_over ? node->held_kernel_bytes : 0);
-    out->traced_bytes += image->traced_bytes + (took_over ? node->held_traced_bytes : 0);
-}
-
 void ft_coverage_find(const struct ft_coverage_image *images, size_t count, struct ft_coverage *out)
 {
     struct node *nodes = make_nodes(images, count);
     memset(out, 0, sizeof(*out));
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t holder = holder_of(images, nodes, count, i);
-        if (holder == FT_COVERAGE_NONE || holder == i) {
-            continue;
-        }
-        if (images[i].is_known) {
-            nodes[holder].held_kernel_bytes += images[i].kernel_bytes;
-        } else {
-            nodes[holder].held_traced_bytes += images[i].traced_bytes;
-        }
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        add_image(&images[i], &nodes[i], out);
         out->tasks += nodes[i].last == i;
         out->known_tasks += nodes[i].last == i && images[i].is_known;
+        out->kernel_bytes += images[i].is_known ? images[i].kernel_bytes : 0;
+        if (images[i].is_known || holder_of(images, nodes, count, i) != FT_COVERAGE_NONE) {
+            out->traced_bytes += images[i].traced_bytes;
+        }
     }
     free(nodes);
 }

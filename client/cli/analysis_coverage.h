@@ -2,10 +2,10 @@
 /*
  * Traced bytes beside the kernel's own count, like with like.
  *
- * The kernel's rchar + wchar of a process hold those of children that it waited for (kernel/exit.c, wait_task_zombie);
- * of an image they are what was counted while that image ran. So from an image's counters those of children that ended
- * while it ran are taken away before all are added up. The bytes of an image whose counters nobody read are held by the
- * nearest ancestor that has some; where there is none, they are left out on both sides.
+ * The kernel's rchar + wchar of a process hold those of children that it waited for (kernel/exit.c, wait_task_zombie).
+ * The daemon takes off what has a record of its own; what an image did whose counters nobody read stays in those of the
+ * nearest ancestor that has some. So that ancestor's traced bytes are to hold this image's too. Where there is none,
+ * the image is left out on both sides.
  */
 #ifndef FT_CLI_ANALYSIS_COVERAGE_H
 #define FT_CLI_ANALYSIS_COVERAGE_H
