@@ -157,14 +157,17 @@ int ft_run_paths_make_folder(struct ft_run_paths *paths, char *error, unsigned e
     return status < 0 ? explain(error, error_bytes, status, "cannot link the library in", paths->folder) : 0;
 }
 
-static void remove_folder(const char *folder)
+/* All that is in it, or all but the link to the library: what lives on may still start programs with it. */
+static void remove_folder(const char *folder, bool keeps_library)
 {
     DIR *dir = opendir(folder);
     if (!dir) {
         return;
     }
     for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-        unlinkat(dirfd(dir), entry->d_name, 0);
+        if (!keeps_library || strcmp(entry->d_name, LIBRARY_NAME) != 0) {
+            unlinkat(dirfd(dir), entry->d_name, 0);
+        }
     }
     closedir(dir);
     rmdir(folder);
@@ -172,10 +175,8 @@ static void remove_folder(const char *folder)
 
 void ft_run_paths_clean(const struct ft_run_paths *paths)
 {
-    if (paths->folder[0] && paths->keeps_folder) {
-        unlink(paths->socket);
-    } else if (paths->folder[0]) {
-        remove_folder(paths->folder);
+    if (paths->folder[0]) {
+        remove_folder(paths->folder, paths->keeps_folder);
     }
     if (paths->made_trace) {
         rmdir(paths->trace);
