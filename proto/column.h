@@ -52,11 +52,18 @@ enum ft_column { FT_COLUMNS(FT_COLUMN_ENUM) FT_COLUMN_END };
 // Longest raw form: eight planes, or seven and every row wide.
 #define FT_COLUMN_RAW_MAX ((size_t)FT_COLUMN_ROWS_MAX * 15)
 
+// Columns that may stand in order of call (FT_COLUMN_MAY_BE_BY_CALL): the rows of
+// the smallest call id first, those of one call in order of rows. Numbers of one
+// call are alike, so deflate codes them better; times above all.
+#define FT_COLUMN_MAY_BE_BY_CALL(kind) \
+    ((kind) == FT_COLUMN_START || (kind) == FT_COLUMN_DUR || (kind) == FT_COLUMN_SHAPE)
+
 struct ft_column_head {
     uint8_t kind;   // enum ft_column
     uint8_t planes; // 0 to 8
     bool is_zlib;
     bool is_zigzag;
+    bool is_by_call; // the numbers are in order of the rows' call ids; the caller's matter
     uint32_t stored; // bytes
     uint32_t wide;
     uint64_t value;
@@ -65,7 +72,8 @@ struct ft_column_head {
 // Field `encoding` of the message Column.
 static inline uint32_t ft_column_encoding(const struct ft_column_head *head)
 {
-    return (uint32_t)(head->planes | (head->is_zlib ? 1U << 4 : 0) | (head->is_zigzag ? 1U << 5 : 0));
+    return (uint32_t)(head->planes | (head->is_zlib ? 1U << 4 : 0) | (head->is_zigzag ? 1U << 5 : 0) |
+                      (head->is_by_call ? 1U << 6 : 0));
 }
 
 // The way back; -EBADMSG where bits are set that mean nothing here.
@@ -76,8 +84,9 @@ static inline int ft_column_head_from(uint32_t kind, uint32_t encoding, struct f
         .planes = encoding & 0xf,
         .is_zlib = encoding >> 4 & 1,
         .is_zigzag = encoding >> 5 & 1,
+        .is_by_call = encoding >> 6 & 1,
     };
-    return encoding >> 6 || head->planes > 8 ? -EBADMSG : 0;
+    return encoding >> 7 || head->planes > 8 ? -EBADMSG : 0;
 }
 
 // Encoders and decoders hold zlib's memory and scratch; zeroed is ready to use.
@@ -90,7 +99,7 @@ void ft_column_encoder_trim(struct ft_column_encoder *encoder); // gives scratch
 size_t ft_column_encoder_memory(const struct ft_column_encoder *encoder);
 
 // Appends the bytes of `count` numbers (1 to FT_COLUMN_ROWS_MAX) to `out` and
-// tells how in `head` (its kind is the caller's). 0 or -ENOMEM.
+// tells how in `head` (its kind and is_by_call are the caller's). 0 or -ENOMEM.
 int ft_column_encode(struct ft_column_encoder *encoder, const uint64_t *numbers, size_t count, bool is_signed,
                      struct ft_buffer *out, struct ft_column_head *head);
 

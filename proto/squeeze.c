@@ -8,9 +8,11 @@
 static const struct {
     int window_bits;
     int mem_level;
-} sizes[FT_SQUEEZE_STREAMS] = {
-    [FT_SQUEEZE_SHORT] = {12, 4},
-    [FT_SQUEEZE_LONG] = {15, 8},
+    int strategy;
+} kinds[FT_SQUEEZE_STREAMS] = {
+    [FT_SQUEEZE_SHORT] = {12, 4, Z_DEFAULT_STRATEGY},
+    [FT_SQUEEZE_LONG] = {15, 8, Z_DEFAULT_STRATEGY},
+    [FT_SQUEEZE_NOISE] = {12, 8, Z_RLE},
 };
 
 void ft_squeezer_fini(struct ft_squeezer *squeezer)
@@ -29,21 +31,20 @@ size_t ft_squeezer_memory(const struct ft_squeezer *squeezer)
     // zconf.h: deflate takes (1 << (windowBits + 2)) + (1 << (memLevel + 9)) bytes.
     for (int i = 0; i < FT_SQUEEZE_STREAMS; i++)
         if (squeezer->is_ready[i])
-            bytes += ((size_t)1 << (sizes[i].window_bits + 2)) + ((size_t)1 << (sizes[i].mem_level + 9));
+            bytes += ((size_t)1 << (kinds[i].window_bits + 2)) + ((size_t)1 << (kinds[i].mem_level + 9));
     return bytes;
 }
 
-static int ready_stream(struct ft_squeezer *squeezer, size_t raw, z_stream **out)
+static int ready_stream(struct ft_squeezer *squeezer, int which, z_stream **out)
 {
-    int which = raw <= SHORT_BYTES ? FT_SQUEEZE_SHORT : FT_SQUEEZE_LONG;
     z_stream *stream = &squeezer->stream[which];
 
     if (squeezer->is_ready[which]) {
         deflateReset(stream);
     } else {
         *stream = (z_stream){0};
-        if (deflateInit2(stream, squeezer->level, Z_DEFLATED, sizes[which].window_bits, sizes[which].mem_level,
-                         Z_DEFAULT_STRATEGY) != Z_OK)
+        if (deflateInit2(stream, squeezer->level, Z_DEFLATED, kinds[which].window_bits, kinds[which].mem_level,
+                         kinds[which].strategy) != Z_OK)
             return -ENOMEM;
         squeezer->is_ready[which] = true;
     }
@@ -51,8 +52,9 @@ static int ready_stream(struct ft_squeezer *squeezer, size_t raw, z_stream **out
     return 0;
 }
 
-int ft_squeeze_tail(struct ft_squeezer *squeezer, size_t raw, struct ft_buffer *buffer, bool *is_zlib)
+int ft_squeeze_tail(struct ft_squeezer *squeezer, size_t raw, bool is_noise, struct ft_buffer *buffer, bool *is_zlib)
 {
+    int which = raw <= SHORT_BYTES ? FT_SQUEEZE_SHORT : is_noise ? FT_SQUEEZE_NOISE : FT_SQUEEZE_LONG;
     z_stream *stream;
     uint8_t *from;
     int rc;
@@ -60,7 +62,7 @@ int ft_squeeze_tail(struct ft_squeezer *squeezer, size_t raw, struct ft_buffer *
     *is_zlib = false;
     if (raw < BYTES_MIN)
         return 0;
-    rc = ready_stream(squeezer, raw, &stream);
+    rc = ready_stream(squeezer, which, &stream);
     if (rc == 0)
         rc = ft_buffer_reserve(buffer, raw);
     if (rc)

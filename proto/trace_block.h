@@ -77,18 +77,23 @@ int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_rang
 struct ft_block_columns {
     uint64_t *numbers[FT_COLUMN_END]; // NULL where always 0
     size_t count[FT_COLUMN_END];
+    uint64_t *spare; // as long as the others
     uint64_t *memory;
     size_t cap; // rows that each array has room for
 };
 int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_event *rows,
                            const struct ft_block_order *order);
+// Puts the columns that may be by call in that order; false where it is not worth it.
+bool ft_block_columns_by_call(struct ft_block_columns *columns);
 void ft_block_columns_fini(struct ft_block_columns *columns);
 
 // Sorts and joins ranges in place; returns how many entries are left, each of
-// them for fillings fill .. fill + more.
+// them for fillings fill ... fill + more_fills of chunks chunk ... chunk +
+// more_chunks. Those of one segment stand together.
 struct ft_block_range {
     struct ft_trace_range range;
-    uint64_t more;
+    uint64_t more_fills;
+    uint32_t more_chunks;
 };
 size_t ft_block_ranges_join(struct ft_block_range *ranges, size_t count);
 

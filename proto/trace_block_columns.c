@@ -9,7 +9,7 @@
 #define SECOND_PASS_COLUMNS(X) X(KIND, kind) X(CONTEXT, context) X(NAME, name) X(CATEGORY, category) X(FLAGS, flags)
 
 #define COUNT_ONE(...) +1
-#define COLUMN_ARRAYS (0 FIRST_PASS_COLUMNS(COUNT_ONE) SECOND_PASS_COLUMNS(COUNT_ONE))
+#define COLUMN_ARRAYS (1 FIRST_PASS_COLUMNS(COUNT_ONE) SECOND_PASS_COLUMNS(COUNT_ONE))
 
 static int grow(struct ft_block_columns *columns, size_t row_count)
 {
@@ -226,6 +226,40 @@ static void fill_second_pass(struct ft_block_columns *columns, const struct ft_e
 #undef FILL
 }
 
+// With fewer rows, or one call alone, the order of rows does as well.
+#define BY_CALL_ROWS_MIN 512U
+
+bool ft_block_columns_by_call(struct ft_block_columns *columns)
+{
+    static const enum ft_column kinds[] = {FT_COLUMN_START, FT_COLUMN_DUR, FT_COLUMN_SHAPE};
+    const uint64_t *call = columns->numbers[FT_COLUMN_CALL];
+    size_t count = columns->count[FT_COLUMN_CALL];
+    uint32_t first[FT_TRACE_CALL_MAX] = {0}, next[FT_TRACE_CALL_MAX], sum = 0;
+
+    if (count < BY_CALL_ROWS_MIN)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        first[call[i]]++;
+    if (first[call[0]] == count)
+        return false;
+    for (size_t id = 0; id < FT_TRACE_CALL_MAX; id++) {
+        uint32_t rows = first[id];
+
+        first[id] = sum;
+        sum += rows;
+    }
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        const uint64_t *from = columns->numbers[kinds[k]];
+
+        memcpy(next, first, sizeof(next));
+        for (size_t i = 0; i < count; i++)
+            columns->spare[next[call[i]]++] = from[i];
+        columns->numbers[kinds[k]] = columns->spare;
+        columns->spare = (uint64_t *)from;
+    }
+    return true;
+}
+
 int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_event *rows,
                            const struct ft_block_order *order)
 {
@@ -245,6 +279,7 @@ int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_eve
     FIRST_PASS_COLUMNS(PLACE)
     SECOND_PASS_COLUMNS(PLACE)
 #undef PLACE
+    columns->spare = columns->memory + columns->cap * used;
     for (size_t i = 0; i < order->run_count; i++)
         fill_run(columns, state, rows, order->rows, &order->runs[i], &any);
     for (size_t i = 0; i < sizeof(dense) / sizeof(dense[0]); i++)

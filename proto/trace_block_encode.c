@@ -197,6 +197,7 @@ static int encode_columns(struct ft_block_encoder *encoder, struct head *head)
 #undef unsigned
 #undef signed
     };
+    bool is_by_call = ft_block_columns_by_call(&encoder->columns);
     size_t used = 0;
 
     encoder->data.len = 0;
@@ -206,6 +207,7 @@ static int encode_columns(struct ft_block_encoder *encoder, struct head *head)
 
         if (encoder->columns.count[kind] == 0)
             continue;
+        column.is_by_call = is_by_call && FT_COLUMN_MAY_BE_BY_CALL(kind);
         rc = ft_column_encode(encoder->column_encoder, encoder->columns.numbers[kind], encoder->columns.count[kind],
                               is_signed[kind], &encoder->data, &column);
         if (rc)
@@ -276,36 +278,61 @@ static int put_aggregates(struct ft_block_encoder *encoder, Flowtap__Block *bloc
     return 0;
 }
 
-static int put_ranges(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t count,
-                      Flowtap__Block *block)
+static int copy_ranges(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t *count)
 {
-    Flowtap__Range *messages, **list;
-
-    if (count > FT_BLOCK_RANGES_MAX)
+    if (*count > FT_BLOCK_RANGES_MAX)
         return -EINVAL;
-    if (count && ft_array_grow(&encoder->ranges, &encoder->range_cap, count - 1, sizeof(*encoder->ranges)))
+    if (*count && ft_array_grow(&encoder->ranges, &encoder->range_cap, *count - 1, sizeof(*encoder->ranges)))
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < *count; i++) {
         if (ranges[i].from >= ranges[i].to)
             return -EINVAL;
         encoder->ranges[i] = (struct ft_block_range){.range = ranges[i]};
     }
-    count = count ? ft_block_ranges_join(encoder->ranges, count) : 0;
+    *count = *count ? ft_block_ranges_join(encoder->ranges, *count) : 0;
+    return 0;
+}
+
+static void range_to_message(const struct ft_block_range *range, Flowtap__Range *out)
+{
+    flowtap__range__init(out);
+    out->chunk = range->range.chunk;
+    out->more_chunks = range->more_chunks;
+    out->fill = range->range.fill;
+    out->more_fills = range->more_fills;
+    out->from = range->range.from;
+    out->to = range->range.to;
+}
+
+static int put_ranges(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t count,
+                      Flowtap__Block *block)
+{
+    Flowtap__Segment *segments, **segment_list;
+    Flowtap__Range *messages, **list;
+    int rc = copy_ranges(encoder, ranges, &count);
+
+    if (rc)
+        return rc;
     messages = ft_arena_zalloc(&encoder->arena, count, sizeof(*messages));
     list = ft_arena_zalloc(&encoder->arena, count, sizeof(*list));
-    if (!messages || !list)
+    segments = ft_arena_zalloc(&encoder->arena, count, sizeof(*segments));
+    segment_list = ft_arena_zalloc(&encoder->arena, count, sizeof(*segment_list));
+    if (!messages || !list || !segments || !segment_list)
         return -ENOMEM;
+    block->segments = segment_list;
     for (size_t i = 0; i < count; i++) {
-        flowtap__range__init(&messages[i]);
-        messages[i].segment = encoder->ranges[i].range.segment;
-        messages[i].fill = encoder->ranges[i].range.fill;
-        messages[i].from = encoder->ranges[i].range.from;
-        messages[i].to = encoder->ranges[i].range.to;
-        messages[i].more = encoder->ranges[i].more;
+        if (i == 0 || encoder->ranges[i].range.segment != encoder->ranges[i - 1].range.segment) {
+            Flowtap__Segment *segment = &segments[block->n_segments];
+
+            flowtap__segment__init(segment);
+            segment->segment = encoder->ranges[i].range.segment;
+            segment->ranges = &list[i];
+            segment_list[block->n_segments++] = segment;
+        }
+        range_to_message(&encoder->ranges[i], &messages[i]);
         list[i] = &messages[i];
+        segment_list[block->n_segments - 1]->n_ranges++;
     }
-    block->ranges = list;
-    block->n_ranges = count;
     return 0;
 }
 

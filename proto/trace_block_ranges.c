@@ -1,49 +1,94 @@
 // SPDX-License-Identifier: MIT
 #include "proto/trace_block.h"
 
-static int compare(const void *a, const void *b)
+// A chunk that is used again and again gives one filling after the other, a
+// process that goes through its chunks one chunk after the other: both are series.
+
+#define COMPARE(a, b) \
+    if ((a) != (b))   \
+        return (a) < (b) ? -1 : 1;
+
+static int compare_by_chunk(const void *a, const void *b)
 {
     const struct ft_trace_range *x = &((const struct ft_block_range *)a)->range;
     const struct ft_trace_range *y = &((const struct ft_block_range *)b)->range;
 
-    if (x->segment != y->segment)
-        return x->segment < y->segment ? -1 : 1;
-    if (x->fill != y->fill)
-        return x->fill < y->fill ? -1 : 1;
-    return x->from < y->from ? -1 : x->from > y->from;
+    COMPARE(x->segment, y->segment)
+    COMPARE(x->chunk, y->chunk)
+    COMPARE(x->fill, y->fill)
+    COMPARE(x->from, y->from)
+    return 0;
+}
+
+static int compare_by_fill(const void *a, const void *b)
+{
+    const struct ft_block_range *x = a, *y = b;
+
+    COMPARE(x->range.segment, y->range.segment)
+    COMPARE(x->range.fill, y->range.fill)
+    COMPARE(x->more_fills, y->more_fills)
+    COMPARE(x->range.from, y->range.from)
+    COMPARE(x->range.to, y->range.to)
+    COMPARE(x->range.chunk, y->range.chunk)
+    return 0;
+}
+
+static bool is_same_chunk(const struct ft_block_range *last, const struct ft_block_range *next)
+{
+    return next->range.segment == last->range.segment && next->range.chunk == last->range.chunk;
+}
+
+static bool are_same_slots(const struct ft_block_range *last, const struct ft_block_range *next)
+{
+    return next->range.from == last->range.from && next->range.to == last->range.to;
 }
 
 // Two pieces of one filling that touch.
-static bool extends_piece(const struct ft_block_range *last, const struct ft_block_range *next)
+static bool join_pieces(struct ft_block_range *last, const struct ft_block_range *next)
 {
-    return last->more == 0 && next->range.segment == last->range.segment && next->range.fill == last->range.fill &&
-           next->range.from == last->range.to;
+    if (!is_same_chunk(last, next) || next->range.fill != last->range.fill || next->range.from != last->range.to)
+        return false;
+    last->range.to = next->range.to;
+    return true;
 }
 
-// The same slots of the next filling.
-static bool extends_series(const struct ft_block_range *last, const struct ft_block_range *next)
+// The same slots of the next filling of the chunk.
+static bool join_fills(struct ft_block_range *last, const struct ft_block_range *next)
 {
-    return next->range.segment == last->range.segment && next->range.fill == last->range.fill + last->more + 1 &&
-           next->range.fill > last->range.fill && next->range.from == last->range.from &&
-           next->range.to == last->range.to;
+    if (!is_same_chunk(last, next) || !are_same_slots(last, next) ||
+        next->range.fill - last->range.fill != last->more_fills + 1)
+        return false;
+    last->more_fills++;
+    return true;
+}
+
+// The same slots of the same fillings of the next chunk.
+static bool join_chunks(struct ft_block_range *last, const struct ft_block_range *next)
+{
+    if (next->range.segment != last->range.segment || next->range.fill != last->range.fill ||
+        next->more_fills != last->more_fills || !are_same_slots(last, next) ||
+        next->range.chunk - last->range.chunk != last->more_chunks + 1)
+        return false;
+    last->more_chunks++;
+    return true;
+}
+
+static size_t join_all(struct ft_block_range *ranges, size_t count,
+                       bool (*join)(struct ft_block_range *last, const struct ft_block_range *next))
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || !join(&ranges[kept - 1], &ranges[i]))
+            ranges[kept++] = ranges[i];
+    return kept;
 }
 
 size_t ft_block_ranges_join(struct ft_block_range *ranges, size_t count)
 {
-    size_t pieces = 0, kept = 0;
-
-    qsort(ranges, count, sizeof(*ranges), compare);
-    for (size_t i = 0; i < count; i++) {
-        if (pieces && extends_piece(&ranges[pieces - 1], &ranges[i]))
-            ranges[pieces - 1].range.to = ranges[i].range.to;
-        else
-            ranges[pieces++] = ranges[i];
-    }
-    for (size_t i = 0; i < pieces; i++) {
-        if (kept && extends_series(&ranges[kept - 1], &ranges[i]))
-            ranges[kept - 1].more++;
-        else
-            ranges[kept++] = ranges[i];
-    }
-    return kept;
+    qsort(ranges, count, sizeof(*ranges), compare_by_chunk);
+    count = join_all(ranges, count, join_pieces);
+    count = join_all(ranges, count, join_fills);
+    qsort(ranges, count, sizeof(*ranges), compare_by_fill);
+    return join_all(ranges, count, join_chunks);
 }

@@ -20,6 +20,7 @@ struct ft_trace_decoder {
     struct ft_buffer problems;
     uint8_t *memory;   // all arrays below, each for FT_TRACE_BLOCK_ROWS_MAX rows; untouched pages cost nothing
     uint64_t *numbers; // one column as it is decoded
+    uint64_t *grouped; // one that is by call
     uint64_t *told[FT_COLUMN_END]; // values of SIZE ... FD
     struct ft_run *runs;
     int64_t *start_ns, *dur_ns, *size, *offset, *result;
@@ -38,13 +39,17 @@ struct ft_decode {
     size_t rows;
     const uint8_t *stored[FT_COLUMN_END];       // bytes of each column
     struct ft_column_head heads[FT_COLUMN_END]; // planes and value 0 where the column is absent
+    const uint16_t *call;                       // of the rows, once decoded
+    uint32_t first_of_call[FT_TRACE_CALL_MAX];  // where its numbers begin in a column that is by call
 };
 
 // One column's `count` numbers into `out` (trace_decode_columns.c).
 int ft_decode_numbers(const struct ft_decode *decode, enum ft_column kind, size_t count, uint64_t *out);
 // The columns with a number for each row that `mask` asks for. Called with FT_COL_CALL and FT_COL_FILE where shapes
 // follow.
-int ft_decode_dense(const struct ft_decode *decode, uint32_t mask, struct ft_rows *out);
+int ft_decode_dense(struct ft_decode *decode, uint32_t mask, struct ft_rows *out);
+// Shapes, into the decoder's array.
+int ft_decode_shapes(const struct ft_decode *decode);
 // SIZE ... FD by the shapes (trace_decode_shape.c).
 int ft_decode_shaped(const struct ft_decode *decode, struct ft_rows *out);
 

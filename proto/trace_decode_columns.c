@@ -8,6 +8,39 @@ int ft_decode_numbers(const struct ft_decode *decode, enum ft_column kind, size_
     return ft_column_decode(decode->decoder->columns, &decode->heads[kind], decode->stored[kind], count, out);
 }
 
+// The same with a number for each row, back in order of rows.
+static int decode_rows(const struct ft_decode *decode, enum ft_column kind, uint64_t *out)
+{
+    struct ft_trace_decoder *decoder = decode->decoder;
+    bool is_by_call = decode->heads[kind].is_by_call;
+    const uint16_t *call = decode->call;
+    uint32_t next[FT_TRACE_CALL_MAX];
+    int rc = ft_decode_numbers(decode, kind, decode->rows, is_by_call ? decoder->grouped : out);
+
+    if (rc || !is_by_call)
+        return rc;
+    memcpy(next, decode->first_of_call, sizeof(next));
+    for (size_t i = 0; i < decode->rows; i++)
+        out[i] = decoder->grouped[next[call[i]]++];
+    return 0;
+}
+
+// Where the numbers of each call begin in columns that are by call.
+static void count_calls(struct ft_decode *decode)
+{
+    uint32_t sum = 0;
+
+    memset(decode->first_of_call, 0, sizeof(decode->first_of_call));
+    for (size_t i = 0; i < decode->rows; i++)
+        decode->first_of_call[decode->call[i]]++;
+    for (size_t id = 0; id < FT_TRACE_CALL_MAX; id++) {
+        uint32_t rows = decode->first_of_call[id];
+
+        decode->first_of_call[id] = sum;
+        sum += rows;
+    }
+}
+
 static bool is_absent(const struct ft_decode *decode, enum ft_column kind)
 {
     return decode->heads[kind].planes == 0 && decode->heads[kind].value == 0;
@@ -19,10 +52,10 @@ static int decode_times(const struct ft_decode *decode)
     struct ft_trace_decoder *decoder = decode->decoder;
     const Flowtap__Block *block = decode->block;
     uint64_t *dur = (uint64_t *)decoder->dur_ns, *start = (uint64_t *)decoder->start_ns, wrong = 0;
-    int rc = ft_decode_numbers(decode, FT_COLUMN_DUR, decode->rows, dur);
+    int rc = decode_rows(decode, FT_COLUMN_DUR, dur);
 
     if (rc == 0)
-        rc = ft_decode_numbers(decode, FT_COLUMN_START, decode->rows, start);
+        rc = decode_rows(decode, FT_COLUMN_START, start);
     if (rc)
         return rc;
     for (size_t run = 0, i = 0; run < block->n_run_rows; run++) {
@@ -52,7 +85,7 @@ static int decode_times(const struct ft_decode *decode)
             *column = decode->decoder->zeros;                                                                    \
             return 0;                                                                                            \
         }                                                                                                        \
-        rc = ft_decode_numbers(decode, kind, decode->rows, decode->decoder->numbers);                            \
+        rc = decode_rows(decode, kind, decode->decoder->numbers);                                                \
         for (size_t i = 0; rc == 0 && i < decode->rows; i++) {                                                   \
             out[i] = (type##_t)numbers[i];                                                                       \
             all |= numbers[i];                                                                                   \
@@ -63,12 +96,25 @@ DECODE_NARROW(uint8, 8)
 DECODE_NARROW(uint16, 16)
 DECODE_NARROW(uint32, 32)
 
+int ft_decode_shapes(const struct ft_decode *decode)
+{
+    struct ft_trace_decoder *decoder = decode->decoder;
+    int rc = decode_rows(decode, FT_COLUMN_SHAPE, decoder->numbers);
+    uint64_t all = 0;
+
+    for (size_t i = 0; rc == 0 && i < decode->rows; i++) {
+        decoder->shapes[i] = (uint16_t)decoder->numbers[i];
+        all |= decoder->numbers[i];
+    }
+    return rc ? rc : all > UINT16_MAX ? -EBADMSG : 0;
+}
+
 static int decode_file(const struct ft_decode *decode)
 {
     const Flowtap__Block *block = decode->block;
     uint64_t *numbers = decode->decoder->numbers, all = 0;
     uint32_t *file = decode->decoder->file;
-    int rc = ft_decode_numbers(decode, FT_COLUMN_FILE, decode->rows, numbers);
+    int rc = decode_rows(decode, FT_COLUMN_FILE, numbers);
 
     if (rc)
         return rc;
@@ -93,19 +139,35 @@ static int decode_call(const struct ft_decode *decode, struct ft_rows *out)
     return rc ? rc : decode_uint8(decode, FT_COLUMN_KIND, UINT8_MAX, decoder->kind, &out->kind);
 }
 
-int ft_decode_dense(const struct ft_decode *decode, uint32_t mask, struct ft_rows *out)
+static bool has_columns_by_call(const struct ft_decode *decode)
+{
+    bool has = false;
+
+    for (int kind = 1; kind < FT_COLUMN_END; kind++)
+        has |= decode->heads[kind].is_by_call;
+    return has;
+}
+
+int ft_decode_dense(struct ft_decode *decode, uint32_t mask, struct ft_rows *out)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
+    bool is_by_call = has_columns_by_call(decode);
     int rc = 0;
 
+    // Calls first: other columns may be in their order.
+    if (mask & FT_COL_CALL || is_by_call)
+        rc = decode_call(decode, out);
+    if (rc)
+        return rc;
+    decode->call = out->call;
+    if (is_by_call)
+        count_calls(decode);
     if (mask & (FT_COL_START | FT_COL_DUR)) {
         rc = mask & FT_COL_START ? decode_times(decode)
-                                 : ft_decode_numbers(decode, FT_COLUMN_DUR, decode->rows, (uint64_t *)decoder->dur_ns);
+                                 : decode_rows(decode, FT_COLUMN_DUR, (uint64_t *)decoder->dur_ns);
         out->start_ns = mask & FT_COL_START ? decoder->start_ns : NULL;
         out->dur_ns = mask & FT_COL_DUR ? decoder->dur_ns : NULL;
     }
-    if (rc == 0 && mask & FT_COL_CALL)
-        rc = decode_call(decode, out);
     if (rc == 0 && mask & FT_COL_FILE) {
         rc = decode_file(decode);
         out->file = decoder->file;

@@ -26,19 +26,6 @@ struct told {
     const uint64_t *size, *offset, *result, *bytes, *arg, *err, *file2, *fd;
 };
 
-static int decode_shapes(const struct ft_decode *decode)
-{
-    struct ft_trace_decoder *decoder = decode->decoder;
-    int rc = ft_decode_numbers(decode, FT_COLUMN_SHAPE, decode->rows, decoder->numbers);
-    uint64_t all = 0;
-
-    for (size_t i = 0; rc == 0 && i < decode->rows; i++) {
-        decoder->shapes[i] = (uint16_t)decoder->numbers[i];
-        all |= decoder->numbers[i];
-    }
-    return rc ? rc : all > UINT16_MAX ? -EBADMSG : 0;
-}
-
 // Decodes the columns of told values, as many of each as the shapes say.
 static int decode_told(const struct ft_decode *decode)
 {
@@ -192,7 +179,7 @@ int ft_decode_shaped(const struct ft_decode *decode, struct ft_rows *out)
         .file2 = from[FT_COLUMN_FILE2],
         .fd = from[FT_COLUMN_FD],
     };
-    int rc = decode_shapes(decode);
+    int rc = ft_decode_shapes(decode);
 
     if (rc == 0)
         rc = decode_told(decode);

@@ -8,13 +8,12 @@
 #define ROWS FT_TRACE_BLOCK_ROWS_MAX
 
 // The arrays of a decoder and the bytes of one of their items.
-#define ARRAYS(X)                                                                                                     \
-    X(numbers)                                                                                                        \
-    X(told[FT_COLUMN_SIZE])                                                                                           \
-    X(told[FT_COLUMN_OFFSET]) X(told[FT_COLUMN_RESULT]) X(told[FT_COLUMN_BYTES]) X(told[FT_COLUMN_ARG])               \
-        X(told[FT_COLUMN_ERR]) X(told[FT_COLUMN_FILE2]) X(told[FT_COLUMN_FD]) X(start_ns) X(dur_ns) X(size) X(offset) \
-            X(result) X(bytes) X(arg) X(runs) X(file) X(file2) X(context) X(name) X(category) X(fd) X(err) X(call)    \
-                X(flags) X(shapes) X(kind) X(has)
+#define ARRAYS(X)                                                                                                   \
+    X(numbers)                                                                                                      \
+    X(grouped) X(told[FT_COLUMN_SIZE]) X(told[FT_COLUMN_OFFSET]) X(told[FT_COLUMN_RESULT]) X(told[FT_COLUMN_BYTES]) \
+        X(told[FT_COLUMN_ARG]) X(told[FT_COLUMN_ERR]) X(told[FT_COLUMN_FILE2]) X(told[FT_COLUMN_FD]) X(start_ns)    \
+            X(dur_ns) X(size) X(offset) X(result) X(bytes) X(arg) X(runs) X(file) X(file2) X(context) X(name)       \
+                X(category) X(fd) X(err) X(call) X(flags) X(shapes) X(kind) X(has)
 
 int ft_trace_decoder_create(struct ft_trace_decoder **out)
 {
@@ -137,6 +136,8 @@ static int find_columns(struct ft_decode *decode, const uint8_t *data)
             head.stored = column->stored;
             head.wide = column->wide;
             head.value = column->value;
+            if (head.is_by_call && !FT_COLUMN_MAY_BE_BY_CALL(head.kind))
+                return -EBADMSG;
             decode->heads[column->kind] = head;
             decode->stored[column->kind] = data;
         }
@@ -262,26 +263,32 @@ int ft_trace_decoder_aggregates(struct ft_trace_decoder *decoder, const struct f
     return 0;
 }
 
-// The ranges of one message: more than this many of them is no honest number.
-#define RANGE_MORE_MAX UINT64_C(262144)
+// More ranges than this in one block is no honest number.
+#define RANGES_MAX UINT64_C(1048576)
 
-static int append_ranges(struct ft_trace_decoder *decoder, const Flowtap__Range *message)
+static int append_ranges(struct ft_trace_decoder *decoder, uint64_t segment, const Flowtap__Range *message)
 {
-    if (message->more > RANGE_MORE_MAX || message->from >= message->to)
-        return -EBADMSG;
-    for (uint64_t i = 0; i <= message->more; i++) {
-        struct ft_trace_range range = {
-            .segment = message->segment,
-            .fill = message->fill + i,
-            .from = message->from,
-            .to = message->to,
-        };
-        int rc = decoder->ranges.len / sizeof(range) >= 2 * RANGE_MORE_MAX
-                     ? -EBADMSG
-                     : ft_buffer_append(&decoder->ranges, &range, sizeof(range));
+    uint64_t have = decoder->ranges.len / sizeof(struct ft_trace_range), fills;
 
-        if (rc)
-            return rc;
+    if (message->more_fills >= RANGES_MAX || message->from >= message->to)
+        return -EBADMSG;
+    fills = message->more_fills + 1;
+    if (message->more_chunks >= RANGES_MAX || fills * (message->more_chunks + 1) > RANGES_MAX - have)
+        return -EBADMSG;
+    for (uint32_t chunk = 0; chunk <= message->more_chunks; chunk++) {
+        for (uint64_t fill = 0; fill < fills; fill++) {
+            struct ft_trace_range range = {
+                .segment = segment,
+                .fill = message->fill + fill,
+                .chunk = message->chunk + chunk,
+                .from = message->from,
+                .to = message->to,
+            };
+            int rc = ft_buffer_append(&decoder->ranges, &range, sizeof(range));
+
+            if (rc)
+                return rc;
+        }
     }
     return 0;
 }
@@ -293,8 +300,9 @@ int ft_trace_decoder_ranges(struct ft_trace_decoder *decoder, const struct ft_tr
     int rc = ft_decoder_load_head(decoder, reader, block, &message);
 
     decoder->ranges.len = 0;
-    for (size_t i = 0; rc == 0 && i < message->n_ranges; i++)
-        rc = append_ranges(decoder, message->ranges[i]);
+    for (size_t i = 0; rc == 0 && i < message->n_segments; i++)
+        for (size_t k = 0; rc == 0 && k < message->segments[i]->n_ranges; k++)
+            rc = append_ranges(decoder, message->segments[i]->segment, message->segments[i]->ranges[k]);
     if (rc)
         return rc;
     *out = (const struct ft_trace_range *)(void *)decoder->ranges.data;

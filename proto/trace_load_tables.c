@@ -64,12 +64,12 @@ static int load_place(struct ft_trace_reader *reader, const Flowtap__Place *from
 
 static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *files)
 {
-    size_t count = files->n_path;
+    size_t count = files->n_path, inodes = 0;
     uint32_t path = 0;
     uint64_t inode = 0;
 
-    if (files->n_place != count || files->n_inode != count || files->n_kind != count ||
-        (count && files->first_id == 0) || count > UINT32_MAX - files->first_id)
+    if (files->n_place != count || files->n_kind != count || (count && files->first_id == 0) ||
+        count > UINT32_MAX - files->first_id)
         return -EBADMSG;
     for (size_t i = 0; i < count; i++) {
         struct ft_reader_file *file = ft_pages_make(&reader->files, &reader->arena, files->first_id + (uint32_t)i);
@@ -79,11 +79,15 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
         if (!file)
             return -ENOMEM;
         path += (uint32_t)files->path[i];
-        inode += (uint64_t)files->inode[i];
+        if (files->kind[i] >> FT_FILE_INODE_AT & 1) {
+            if (inodes == files->n_inode)
+                return -EBADMSG;
+            inode += (uint64_t)files->inode[inodes++];
+        }
         file->is_known = true;
         file->record = (struct ft_trace_file){
             .path = path,
-            .inode = inode,
+            .inode = files->kind[i] >> FT_FILE_INODE_AT & 1 ? inode : 0,
             .kind = kind < FT_FILE_KIND_COUNT ? (uint8_t)kind : FT_FILE_KIND_UNKNOWN,
             .source = files->kind[i] >> FT_FILE_SOURCE_AT & 1,
             .is_cut = files->kind[i] >> FT_FILE_CUT_AT & 1,

@@ -64,7 +64,7 @@ struct ft_trace_problem {
 const char *ft_problem_text(unsigned kind);
 bool ft_problem_is_damage(unsigned kind);
 
-// Columns to decode (mask); a column that was not asked for is NULL in the rows.
+// Columns to decode (mask); a column that was not asked for may be NULL in the rows.
 enum {
     FT_COL_START = 1 << 0,
     FT_COL_DUR = 1 << 1,

@@ -181,6 +181,7 @@ struct ft_trace_call {
 struct ft_trace_range {
     uint64_t segment;
     uint64_t fill;
+    uint32_t chunk;
     uint32_t from, to;
 };
 

@@ -28,10 +28,11 @@ struct ft_tables_place {
 _Static_assert(sizeof(struct ft_tables_file) == 24, "padding");
 _Static_assert(sizeof(struct ft_tables_place) == 24, "padding");
 
-// Field kind of the message Files: kind, source and cut.
+// Field kind of the message Files: kind, source, cut, and whether it has an inode.
 #define FT_FILE_KIND_MASK 0xfU
 #define FT_FILE_SOURCE_AT 4
 #define FT_FILE_CUT_AT 5
+#define FT_FILE_INODE_AT 6
 
 // A record's message in `pending`; records of other kinds than processes have
 // process 0.

@@ -26,7 +26,7 @@ static int close_frame(struct flush *flush)
 
     if (message->len == 0)
         return 0;
-    rc = ft_squeeze_tail(&flush->tables->squeezer, message->len, message, &is_zlib);
+    rc = ft_squeeze_tail(&flush->tables->squeezer, message->len, false, message, &is_zlib);
     if (rc == 0)
         rc = ft_buffer_reserve(out, FT_FRAME_HEADER_BYTES + message->len);
     if (rc)
@@ -99,7 +99,8 @@ static int add_files(struct flush *flush, size_t first, size_t *count)
     size_t n = tables->files.count - first < BATCH_COUNT ? tables->files.count - first : BATCH_COUNT;
     Flowtap__Files files = FLOWTAP__FILES__INIT, *list = &files;
     Flowtap__Tables message = FLOWTAP__TABLES__INIT;
-    struct ft_tables_file before = {0};
+    uint32_t path = 0;
+    uint64_t inode = 0;
 
     ft_arena_reset(&tables->arena);
     files.path = ft_arena_alloc(&tables->arena, n * sizeof(*files.path));
@@ -113,15 +114,18 @@ static int add_files(struct flush *flush, size_t first, size_t *count)
         uint32_t len;
 
         memcpy(&file, ft_intern_get(&tables->files, (uint32_t)(first + i + 1), &len), sizeof(file));
-        files.path[i] = (int32_t)(file.path - before.path);
+        files.path[i] = (int32_t)(file.path - path);
         files.place[i] = file.place;
-        files.inode[i] = (int64_t)(file.inode - before.inode);
         files.kind[i] = file.bits;
-        before = file;
+        path = file.path;
+        if (file.inode) {
+            files.inode[files.n_inode++] = (int64_t)(file.inode - inode);
+            inode = file.inode;
+        }
     }
     *count = n;
     files.first_id = (uint32_t)first + 1;
-    files.n_path = files.n_place = files.n_inode = files.n_kind = n;
+    files.n_path = files.n_place = files.n_kind = n;
     message.n_files = 1;
     message.files = &list;
     return add_message(flush, &message);

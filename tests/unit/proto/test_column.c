@@ -153,9 +153,9 @@ static void encodings_with_unknown_bits_are_refused(void **state)
     struct ft_column_head head;
 
     (void)state;
-    assert_int_equal(ft_column_head_from(1, 1U << 6, &head), -EBADMSG);
+    assert_int_equal(ft_column_head_from(1, 1U << 7, &head), -EBADMSG);
     assert_int_equal(ft_column_head_from(1, 9, &head), -EBADMSG);
-    assert_int_equal(ft_column_head_from(1, 8 | 1U << 4 | 1U << 5, &head), 0);
+    assert_int_equal(ft_column_head_from(1, 8 | 1U << 4 | 1U << 5 | 1U << 6, &head), 0);
 }
 
 int main(void)

@@ -171,11 +171,27 @@ static void aggregates_are_those_of_the_rows(void **state)
     free(made.data);
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const struct ft_trace_range *x = a, *y = b;
+
+#define COMPARE(field)        \
+    if (x->field != y->field) \
+        return x->field < y->field ? -1 : 1;
+    COMPARE(segment)
+    COMPARE(chunk)
+    COMPARE(fill)
+    COMPARE(from)
+#undef COMPARE
+    return 0;
+}
+
 static void ranges_are_joined_and_come_back(void **state)
 {
+    enum { COUNT = 1000 };
     struct ft_trace_writer *writer = ready_writer();
     struct ft_event event = {.thread = 1, .fd = -1};
-    struct ft_trace_range ranges[500];
+    struct ft_trace_range ranges[COUNT + 1], sorted[COUNT + 1];
     const struct ft_trace_range *got;
     struct ft_trace_decoder *decoder;
     struct ft_trace_reader *reader;
@@ -183,29 +199,43 @@ static void ranges_are_joined_and_come_back(void **state)
     size_t count;
 
     (void)state;
-    // Two segments mixed, full fillings, then one in two pieces.
-    for (size_t i = 0; i < 500; i++)
-        ranges[i] = (struct ft_trace_range){.segment = i % 2 ? 9 : UINT64_MAX, .fill = 1000 - i / 2, .to = 126};
-    ranges[498] = (struct ft_trace_range){.segment = 9, .fill = 5000, .from = 60, .to = 126};
-    ranges[499] = (struct ft_trace_range){.segment = 9, .fill = 5000, .from = 0, .to = 60};
+    // One segment that goes through its chunks once, one that uses eight of them
+    // again and again; a few that fit nothing, and a filling in two pieces.
+    for (uint32_t i = 0; i < COUNT; i++) {
+        ranges[i] = (struct ft_trace_range){.segment = UINT64_MAX, .fill = 1, .chunk = COUNT - i / 2, .to = 126};
+        if (i % 2)
+            ranges[i] = (struct ft_trace_range){.segment = 9, .fill = 100 + i / 16, .chunk = i / 2 % 8, .to = 126};
+        if (i % 100 == 0)
+            ranges[i] =
+                (struct ft_trace_range){.segment = i, .fill = UINT64_MAX, .chunk = UINT32_MAX, .from = 5, .to = 7};
+    }
+    ranges[COUNT - 1].to = 60;
+    ranges[COUNT] = ranges[COUNT - 1];
+    ranges[COUNT].from = 60;
+    ranges[COUNT].to = 126;
     assert_int_equal(ft_trace_writer_add(writer, &event), 0);
-    assert_int_equal(ft_trace_writer_end_block(writer, (struct ft_trace_range[]){{1, 1, 5, 5}}, 1), -EINVAL);
+    assert_int_equal(ft_trace_writer_end_block(writer, (struct ft_trace_range[]){{.from = 5, .to = 5}}, 1), -EINVAL);
     assert_int_equal(ft_trace_writer_rows(writer), 1);
-    assert_int_equal(ft_trace_writer_end_block(writer, ranges, 500), 0);
+    assert_int_equal(ft_trace_writer_end_block(writer, ranges, COUNT + 1), 0);
     assert_int_equal(ft_trace_writer_finish(writer), 0);
+    assert_true(ft_trace_writer_bytes(writer) < 3000);
     made = take(writer);
     ft_trace_writer_destroy(writer);
     reader = open_made(made);
     assert_int_equal(ft_trace_decoder_create(&decoder), 0);
     assert_int_equal(ft_trace_decoder_ranges(decoder, reader, 0, &got, &count), 0);
-    assert_int_equal(count, 499);
-    assert_int_equal(got[0].segment, 9);
-    assert_int_equal(got[0].fill, 752);
-    assert_int_equal(got[249].fill, 5000);
-    assert_int_equal(got[249].from, 0);
-    assert_int_equal(got[249].to, 126);
-    assert_int_equal(got[498].segment, UINT64_MAX);
-    assert_int_equal(got[498].fill, 1000);
+    assert_int_equal(count, COUNT);
+    memcpy(sorted, got, COUNT * sizeof(*got));
+    ranges[COUNT - 1].to = 126;
+    qsort(ranges, COUNT, sizeof(ranges[0]), by_place);
+    qsort(sorted, COUNT, sizeof(sorted[0]), by_place);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(sorted[i].segment, ranges[i].segment);
+        assert_int_equal(sorted[i].fill, ranges[i].fill);
+        assert_int_equal(sorted[i].chunk, ranges[i].chunk);
+        assert_int_equal(sorted[i].from, ranges[i].from);
+        assert_int_equal(sorted[i].to, ranges[i].to);
+    }
     ft_trace_decoder_destroy(decoder);
     ft_trace_reader_close(reader);
     free(made.data);

@@ -318,6 +318,7 @@ static void an_unknown_column_is_passed_over(void **state)
 static void a_range_of_billions_is_refused(void **state)
 {
     Flowtap__Range range = FLOWTAP__RANGE__INIT, *ranges = &range;
+    Flowtap__Segment segment = FLOWTAP__SEGMENT__INIT, *segments = &segment;
     const struct ft_trace_range *got;
     struct ft_trace_decoder *decoder;
     struct ft_trace_reader *reader;
@@ -326,19 +327,30 @@ static void a_range_of_billions_is_refused(void **state)
     size_t count;
 
     (void)state;
+    static const struct {
+        uint64_t more_fills;
+        uint32_t more_chunks;
+    } cases[] = {
+        {UINT64_MAX, 0}, {0, UINT32_MAX}, {UINT64_C(1) << 63, 1}, {1000000, 1000000}, {UINT64_MAX, UINT32_MAX}};
+
+    assert_int_equal(ft_trace_decoder_create(&decoder), 0);
     block_head(&block, 1);
     range.to = 1;
-    range.more = UINT64_MAX;
-    block.n_ranges = 1;
-    block.ranges = &ranges;
-    begin_file(&file);
-    add_message(&file, FT_FRAME_BLOCK, &block.base, NULL, 0);
-    reader = open_file(&file, 0);
-    assert_int_equal(ft_trace_decoder_create(&decoder), 0);
-    assert_int_equal(ft_trace_decoder_ranges(decoder, reader, 0, &got, &count), -EBADMSG);
+    segment.n_ranges = 1;
+    segment.ranges = &ranges;
+    block.n_segments = 1;
+    block.segments = &segments;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        range.more_fills = cases[i].more_fills;
+        range.more_chunks = cases[i].more_chunks;
+        begin_file(&file);
+        add_message(&file, FT_FRAME_BLOCK, &block.base, NULL, 0);
+        reader = open_file(&file, 0);
+        assert_int_equal(ft_trace_decoder_ranges(decoder, reader, 0, &got, &count), -EBADMSG);
+        ft_trace_reader_close(reader);
+        ft_buffer_fini(&file);
+    }
     ft_trace_decoder_destroy(decoder);
-    ft_trace_reader_close(reader);
-    ft_buffer_fini(&file);
 }
 
 static void another_major_version_is_refused(void **state)

@@ -235,7 +235,7 @@ static void add_records(struct ft_trace_writer *writer)
 
 struct made small_trace(struct ft_event *events, size_t *event_count)
 {
-    struct ft_trace_range ranges[] = {{7, 1, 0, 126}, {7, 2, 0, 126}, {8, 1, 5, 9}};
+    struct ft_trace_range ranges[] = {{7, 1, 0, 0, 126}, {7, 2, 0, 0, 126}, {8, 1, 3, 5, 9}};
     struct ft_trace_writer *writer = ready_writer();
     uint64_t random = 4242;
     size_t count = 0;
