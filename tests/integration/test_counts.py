@@ -100,7 +100,7 @@ def test_gcc_compiling_a_program(tap):
 
 def test_git_clone_of_a_local_repository(tap):
     harness.needs_program("git")
-    strace_diff.compare(tap, ["git", "clone", "-q", "--no-local", "tree", "copy"], prepare=make_repository, pipes=False,
+    strace_diff.compare(tap, ["git", "clone", "-q", "tree", "copy"], prepare=make_repository, pipes=False,
                         per_file=False)
 
 
