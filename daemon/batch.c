@@ -112,10 +112,10 @@ static int add_piece(struct ft_batch *batch, struct ft_process *process, uint32_
         if (head.fill != position->fill)
             return -EBADMSG; // only we free chunks, so it cannot have been taken again
     }
-    if (end > position->consumed && head.line >= segment->geometry.lines_max)
-        return -EBADMSG;
     if (end <= position->consumed && segment->states[chunk] != FT_CHUNK_FULL)
         return 0;
+    if (head.line >= segment->geometry.lines_max)
+        return -EBADMSG;
     *piece = (struct ft_piece){
         .process = process,
         .bytes = bytes,

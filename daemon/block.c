@@ -104,6 +104,7 @@ static size_t make_ranges(const struct ft_batch *batch, size_t from, size_t to, 
         if (piece->to > piece->written)
             ranges[count++] = (struct ft_trace_range){
                 .segment = piece->process->segment.id,
+                .chunk = piece->chunk,
                 .fill = piece->head.fill,
                 .from = piece->written,
                 .to = piece->to,
