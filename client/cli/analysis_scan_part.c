@@ -75,16 +75,23 @@ static void touch(struct ft_scan_part *part, uint32_t file, uint32_t process)
     }
 }
 
-/* The index under which a file of the reader is counted. */
-static uint32_t index_of(const struct ft_scan_part *part, size_t reader, uint32_t file)
+/* Looks a file id up where it is another one than the last time. */
+static void look_at_file(const struct ft_scan_part *part, struct ft_scan_file *file, uint32_t id)
 {
-    uint32_t at = ft_trace_set_file_of(part->work->set, reader, file);
-    return at < part->work->file_count ? part->work->same[at] : FT_TRACE_SET_NONE;
+    if (file->id == id) {
+        return;
+    }
+    uint32_t at = id ? ft_trace_set_file_of(part->work->set, part->reader_index, id) : FT_TRACE_SET_NONE;
+    const struct ft_trace_file *record = id ? ft_trace_reader_file(part->reader, id) : NULL;
+    *file = (struct ft_scan_file){.id = id,
+                                  .index = at < part->work->file_count ? part->work->same[at] : FT_TRACE_SET_NONE,
+                                  .file_class = (uint8_t)ft_trace_reader_file_class(part->reader, id),
+                                  .is_memory = record && record->kind == FT_FILE_KIND_MEMORY};
 }
 
 struct row {
     const struct ft_scan_call *call;
-    uint32_t file, file2, process;
+    uint32_t process;
     uint64_t bytes, time_ns;
     bool is_error;
 };
@@ -115,11 +122,10 @@ static void add_to_file(struct ft_file_sum *sum, const struct row *row, unsigned
     }
 }
 
-static void add_files(struct ft_scan_part *part, size_t reader, const struct row *row)
+static void add_files(struct ft_scan_part *part, const struct row *row)
 {
     bool is_transfer = row->call->group == FT_GROUP_TRANSFER;
-    uint32_t file = row->file ? index_of(part, reader, row->file) : FT_TRACE_SET_NONE;
-    uint32_t file2 = row->file2 ? index_of(part, reader, row->file2) : FT_TRACE_SET_NONE;
+    uint32_t file = part->file.index, file2 = part->file2.index;
     if (file != FT_TRACE_SET_NONE) {
         touch(part, file, row->process);
         add_to_file(&part->files[file], row, is_transfer ? (unsigned)FT_GROUP_READ : row->call->group);
@@ -132,20 +138,15 @@ static void add_files(struct ft_scan_part *part, size_t reader, const struct row
     }
 }
 
-static void add_to_process(struct ft_scan_part *part, const struct ft_trace_reader *reader, const struct row *row,
-                           unsigned mask)
+static void add_to_process(struct ft_scan_part *part, const struct row *row, unsigned mask)
 {
     struct ft_process_sum *sum = &part->processes[row->process];
+    bool is_written = mask & FT_COUNT_WRITE || (mask & FT_COUNT_METADATA && row->call->is_flush);
+    unsigned sides = part->file.is_memory ? 0 : row->call->is_flush ? 1 : row->call->kernel_sides;
     sum->io_time_ns += mask & FT_COUNT_IO ? row->time_ns : 0;
     sum->read_bytes += mask & FT_COUNT_READ ? row->bytes : 0;
-    bool is_written = mask & FT_COUNT_WRITE || (mask & FT_COUNT_METADATA && row->call->is_flush);
-    unsigned sides = row->call->is_flush ? 1 : row->call->kernel_sides;
     sum->written_bytes += is_written ? row->bytes : 0;
-    if (sides && row->bytes) {
-        const struct ft_trace_file *file = ft_trace_reader_file(reader, row->file);
-        bool is_memory = file && file->kind == FT_FILE_KIND_MEMORY;
-        sum->kernel_like_bytes += is_memory ? 0 : sides * row->bytes;
-    }
+    sum->kernel_like_bytes += sides * row->bytes;
 }
 
 static int64_t clamp(int64_t time_ns)
@@ -153,9 +154,9 @@ static int64_t clamp(int64_t time_ns)
     return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
 }
 
-static void add_interval(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows, size_t i, int kind)
+static void add_interval(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, int kind)
 {
-    int64_t start = clamp(ft_trace_set_realtime_ns(part->work->set, reader, clamp(rows->start_ns[i])));
+    int64_t start = clamp(clamp(rows->start_ns[i]) + part->realtime_offset_ns);
     ft_intervals_add(&part->lists[kind], start, clamp(start + clamp(rows->dur_ns[i])));
 }
 
@@ -164,62 +165,72 @@ static bool is_named(struct ft_bytes bytes, const char *name)
     return bytes.len == strlen(name) && memcmp(bytes.data, name, bytes.len) == 0;
 }
 
-static void add_span(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows, size_t i)
+static void add_span(struct ft_scan_part *part, const struct ft_rows *rows, size_t i)
 {
-    struct ft_bytes category = ft_trace_reader_name(ft_trace_set_reader(part->work->set, reader), rows->category[i]);
-    add_interval(part, reader, rows, i, FT_SWEEP_APP);
+    struct ft_bytes category = ft_trace_reader_name(part->reader, rows->category[i]);
+    add_interval(part, rows, i, FT_SWEEP_APP);
     if (is_named(category, "compute")) {
-        add_interval(part, reader, rows, i, FT_SWEEP_COMPUTE);
+        add_interval(part, rows, i, FT_SWEEP_COMPUTE);
     } else if (is_named(category, "io") || is_named(category, "data")) {
-        add_interval(part, reader, rows, i, FT_SWEEP_APP_IO);
+        add_interval(part, rows, i, FT_SWEEP_APP_IO);
     }
 }
 
-static void add_call(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows, size_t i, uint32_t process)
+static void add_call(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t process)
 {
-    const struct ft_trace_reader *file_reader = ft_trace_set_reader(part->work->set, reader);
-    unsigned call = rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0, parts = part->work->parts;
-    struct row row = {.call = &part->work->calls[reader][call],
-                      .file = rows->file[i],
-                      .file2 = rows->file2[i],
+    unsigned call = rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0, parts = part->work->parts, mask = 0;
+    struct row row = {.call = &part->work->calls[part->reader_index][call],
                       .process = process,
                       .bytes = rows->bytes ? rows->bytes[i] : 0,
                       .time_ns = rows->dur_ns[i] > 0 ? (uint64_t)rows->dur_ns[i] : 0,
                       .is_error = rows->err && rows->err[i] != 0};
-    unsigned mask = 0;
+    look_at_file(part, &part->file, rows->file[i]);
+    look_at_file(part, &part->file2, rows->file2[i]);
     if (row.call->is_counted) {
-        mask = ft_count_of(row.call->group, ft_trace_reader_file_class(file_reader, row.file),
-                           ft_trace_reader_file_class(file_reader, row.file2));
+        mask = ft_count_of(row.call->group, part->file.file_class, part->file2.file_class);
     }
-    if (parts & FT_SCAN_FILES && (row.file | row.file2)) {
-        add_files(part, reader, &row);
+    if (parts & FT_SCAN_FILES) {
+        add_files(part, &row);
     }
     if (parts & FT_SCAN_PROCESSES && process != FT_TRACE_SET_NONE) {
-        add_to_process(part, file_reader, &row, mask);
+        add_to_process(part, &row, mask);
     }
     if (parts & FT_SCAN_UNIONS && mask & FT_COUNT_IO) {
-        add_interval(part, reader, rows, i, FT_SWEEP_IO);
+        add_interval(part, rows, i, FT_SWEEP_IO);
+    }
+}
+
+static void begin_block(struct ft_scan_part *part, size_t reader)
+{
+    part->reader = ft_trace_set_reader(part->work->set, reader);
+    part->reader_index = reader;
+    part->realtime_offset_ns = clamp(ft_trace_set_realtime_ns(part->work->set, reader, 0));
+    part->file.id = part->file2.id = UINT32_MAX;
+    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
+        part->lists[kind].count = 0;
+    }
+}
+
+static void add_run(struct ft_scan_part *part, const struct ft_rows *rows, const struct ft_run *run)
+{
+    uint32_t process = ft_trace_set_process_of_thread(part->work->set, part->reader_index, run->thread);
+    if (process != FT_TRACE_SET_NONE) {
+        part->processes[process].events += run->count;
+    }
+    for (size_t i = run->first; i < (size_t)run->first + run->count; i++) {
+        if (rows->kind[i] == FT_EVENT_CALL) {
+            add_call(part, rows, i, process);
+        } else if (rows->kind[i] == FT_EVENT_SPAN && part->work->parts & FT_SCAN_UNIONS) {
+            add_span(part, rows, i);
+        }
     }
 }
 
 void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows)
 {
-    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        part->lists[kind].count = 0;
-    }
+    begin_block(part, reader);
     for (size_t r = 0; r < rows->run_count; r++) {
-        const struct ft_run *run = &rows->runs[r];
-        uint32_t process = ft_trace_set_process_of_thread(part->work->set, reader, run->thread);
-        if (process != FT_TRACE_SET_NONE) {
-            part->processes[process].events += run->count;
-        }
-        for (size_t i = run->first; i < (size_t)run->first + run->count; i++) {
-            if (rows->kind[i] == FT_EVENT_CALL) {
-                add_call(part, reader, rows, i, process);
-            } else if (rows->kind[i] == FT_EVENT_SPAN && part->work->parts & FT_SCAN_UNIONS) {
-                add_span(part, reader, rows, i);
-            }
-        }
+        add_run(part, rows, &rows->runs[r]);
     }
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         ft_intervals_normalize(&part->lists[kind]);

@@ -20,8 +20,22 @@ struct ft_scan_work {
     unsigned parts;
 };
 
+/* What is known of a file id; rows tend to name the same one again and again. */
+struct ft_scan_file {
+    uint32_t id;
+    uint32_t index;     /* under which it is counted; FT_TRACE_SET_NONE: no file */
+    uint8_t file_class; /* enum ft_file_class */
+    bool is_memory;
+};
+
 struct ft_scan_part {
     const struct ft_scan_work *work;
+    /* of the block at hand */
+    const struct ft_trace_reader *reader;
+    size_t reader_index;
+    int64_t realtime_offset_ns;
+    struct ft_scan_file file, file2;
+    /* added up */
     struct ft_file_sum *files;
     struct ft_process_sum *processes;
     struct ft_map touched; /* (file, process) */
