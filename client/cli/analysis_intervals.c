@@ -44,22 +44,37 @@ static size_t piece_end(const struct ft_intervals *list, size_t from)
     return end < list->count ? end : list->count;
 }
 
-/* Merges neighbouring ordered pieces of `from` into `to`; the number of pieces that are left. */
-static size_t merge_pieces(const struct ft_intervals *from, struct ft_interval *to)
+/* Puts an interval behind those that this piece has so far; joins it where it touches the last one. */
+static size_t put_joined(struct ft_interval *to, size_t begin, size_t out, struct ft_interval interval)
 {
-    size_t pieces = 0, out = 0;
-    for (size_t a = 0; a < from->count; pieces++) {
-        size_t a_end = piece_end(from, a), b = a_end;
-        size_t b_end = b < from->count ? piece_end(from, b) : b;
-        while (a < a_end || b < b_end) {
-            if (b == b_end || (a < a_end && from->items[a].start <= from->items[b].start)) {
-                to[out++] = from->items[a++];
-            } else {
-                to[out++] = from->items[b++];
-            }
-        }
-        a = b_end;
+    if (out > begin && interval.start <= to[out - 1].end) {
+        to[out - 1].end = interval.end > to[out - 1].end ? interval.end : to[out - 1].end;
+        return out;
     }
+    to[out] = interval;
+    return out + 1;
+}
+
+/* Merges neighbouring ordered pieces of `list` into `to`, whose length is set; the number of pieces that are left. */
+static size_t merge_pieces(struct ft_intervals *list, struct ft_interval *to)
+{
+    const struct ft_interval *from = list->items;
+    size_t pieces = 0, out = 0;
+    for (size_t a = 0; a < list->count; pieces++) {
+        size_t begin = out, a_end = piece_end(list, a), b = a_end;
+        size_t b_end = b < list->count ? piece_end(list, b) : b, next = b_end;
+        while (a < a_end && b < b_end) {
+            out = put_joined(to, begin, out, from[a].start <= from[b].start ? from[a++] : from[b++]);
+        }
+        while (a < a_end) {
+            out = put_joined(to, begin, out, from[a++]);
+        }
+        while (b < b_end) {
+            out = put_joined(to, begin, out, from[b++]);
+        }
+        a = next;
+    }
+    list->count = out;
     return pieces;
 }
 
@@ -81,15 +96,15 @@ static void join(struct ft_intervals *list)
 void ft_intervals_normalize(struct ft_intervals *list)
 {
     if (list->count > 1 && piece_end(list, 0) < list->count) {
-        struct ft_interval *other = ft_cli_alloc(list->count * sizeof(*other));
-        size_t pieces;
+        size_t space = list->count, pieces;
+        struct ft_interval *other = ft_cli_realloc(NULL, space, sizeof(*other));
         do {
             pieces = merge_pieces(list, other);
             struct ft_interval *merged = other;
             other = list->items;
             list->items = merged;
-            list->space = list->count;
         } while (pieces > 1);
+        list->space = space;
         free(other);
     }
     join(list);

@@ -64,89 +64,109 @@ uint32_t ft_scan_part_columns(unsigned parts)
     return mask;
 }
 
-static void touch(struct ft_scan_part *part, uint32_t file, uint32_t process)
+static uint32_t index_of(const struct ft_scan_part *part, uint32_t file_id)
 {
+    uint32_t at = file_id ? ft_trace_set_file_of(part->work->set, part->reader_index, file_id) : FT_TRACE_SET_NONE;
+    return at < part->work->file_count ? part->work->same[at] : FT_TRACE_SET_NONE;
+}
+
+static void touch(struct ft_scan_part *part, uint32_t file)
+{
+    const struct ft_scan_batch *batch = &part->batch;
     struct ft_file_sum *sum = &part->files[file];
-    sum->events++;
-    if (sum->last_process != process + 1 && process != FT_TRACE_SET_NONE) {
-        uint32_t key[2] = {file, process};
+    sum->events += batch->count;
+    if (sum->last_process != batch->process + 1 && batch->process != FT_TRACE_SET_NONE) {
+        uint32_t key[2] = {file, batch->process};
         ft_map_intern(&part->touched, key, sizeof(key), 0, NULL);
-        sum->last_process = process + 1;
+        sum->last_process = batch->process + 1;
     }
 }
 
-/* Looks a file id up where it is another one than the last time. */
-static void look_at_file(const struct ft_scan_part *part, struct ft_scan_file *file, uint32_t id)
+static void add_to_file(struct ft_file_sum *sum, const struct ft_scan_batch *batch, unsigned group)
 {
-    if (file->id == id) {
-        return;
-    }
-    uint32_t at = id ? ft_trace_set_file_of(part->work->set, part->reader_index, id) : FT_TRACE_SET_NONE;
-    const struct ft_trace_file *record = id ? ft_trace_reader_file(part->reader, id) : NULL;
-    *file = (struct ft_scan_file){.id = id,
-                                  .index = at < part->work->file_count ? part->work->same[at] : FT_TRACE_SET_NONE,
-                                  .file_class = (uint8_t)ft_trace_reader_file_class(part->reader, id),
-                                  .is_memory = record && record->kind == FT_FILE_KIND_MEMORY};
-}
-
-struct row {
-    const struct ft_scan_call *call;
-    uint32_t process;
-    uint64_t bytes, time_ns;
-    bool is_error;
-};
-
-static void add_to_file(struct ft_file_sum *sum, const struct row *row, unsigned group)
-{
-    sum->errors += row->is_error;
-    sum->opens += row->call->is_open && !row->is_error;
+    sum->errors += batch->errors;
+    sum->opens += batch->call->is_open ? batch->count - batch->errors : 0;
     switch (group) {
     case FT_GROUP_READ:
-        sum->reads++;
-        sum->read_bytes += row->bytes;
-        sum->read_time_ns += row->time_ns;
+        sum->reads += batch->count;
+        sum->read_bytes += batch->bytes;
+        sum->read_time_ns += batch->time_ns;
         break;
     case FT_GROUP_WRITE:
-        sum->writes++;
-        sum->written_bytes += row->bytes;
-        sum->write_time_ns += row->time_ns;
+        sum->writes += batch->count;
+        sum->written_bytes += batch->bytes;
+        sum->write_time_ns += batch->time_ns;
         break;
     case FT_GROUP_METADATA:
     case FT_GROUP_MAP:
-        sum->metadata++;
-        sum->written_bytes += row->call->is_flush ? row->bytes : 0;
-        sum->metadata_time_ns += row->time_ns;
+        sum->metadata += batch->count;
+        sum->written_bytes += batch->call->is_flush ? batch->bytes : 0;
+        sum->metadata_time_ns += batch->time_ns;
         break;
     default:
         break;
     }
 }
 
-static void add_files(struct ft_scan_part *part, const struct row *row)
+static void add_files(struct ft_scan_part *part)
 {
-    bool is_transfer = row->call->group == FT_GROUP_TRANSFER;
-    uint32_t file = part->file.index, file2 = part->file2.index;
-    if (file != FT_TRACE_SET_NONE) {
-        touch(part, file, row->process);
-        add_to_file(&part->files[file], row, is_transfer ? (unsigned)FT_GROUP_READ : row->call->group);
+    const struct ft_scan_batch *batch = &part->batch;
+    bool is_transfer = batch->call->group == FT_GROUP_TRANSFER;
+    if (batch->file != FT_TRACE_SET_NONE) {
+        touch(part, batch->file);
+        add_to_file(&part->files[batch->file], batch, is_transfer ? (unsigned)FT_GROUP_READ : batch->call->group);
     }
-    if (file2 != FT_TRACE_SET_NONE && file2 != file) {
-        touch(part, file2, row->process);
+    if (batch->file2 != FT_TRACE_SET_NONE && batch->file2 != batch->file) {
+        touch(part, batch->file2);
     }
-    if (file2 != FT_TRACE_SET_NONE && is_transfer) {
-        add_to_file(&part->files[file2], row, FT_GROUP_WRITE);
+    if (batch->file2 != FT_TRACE_SET_NONE && is_transfer) {
+        add_to_file(&part->files[batch->file2], batch, FT_GROUP_WRITE);
     }
 }
 
-static void add_to_process(struct ft_scan_part *part, const struct row *row, unsigned mask)
+static void add_to_process(struct ft_process_sum *sum, const struct ft_scan_batch *batch)
 {
-    struct ft_process_sum *sum = &part->processes[row->process];
-    bool is_written = mask & FT_COUNT_WRITE || (mask & FT_COUNT_METADATA && row->call->is_flush);
-    unsigned sides = part->file.is_memory ? 0 : row->call->is_flush ? 1 : row->call->kernel_sides;
-    sum->io_time_ns += mask & FT_COUNT_IO ? row->time_ns : 0;
-    sum->read_bytes += mask & FT_COUNT_READ ? row->bytes : 0;
-    sum->written_bytes += is_written ? row->bytes : 0;
-    sum->kernel_like_bytes += sides * row->bytes;
+    unsigned mask = batch->mask;
+    bool is_written = mask & FT_COUNT_WRITE || (mask & FT_COUNT_METADATA && batch->call->is_flush);
+    unsigned sides = batch->is_memory ? 0 : batch->call->is_flush ? 1 : batch->call->kernel_sides;
+    sum->io_time_ns += mask & FT_COUNT_IO ? batch->time_ns : 0;
+    sum->read_bytes += mask & FT_COUNT_READ ? batch->bytes : 0;
+    sum->written_bytes += is_written ? batch->bytes : 0;
+    sum->kernel_like_bytes += sides * batch->bytes;
+}
+
+static void end_batch(struct ft_scan_part *part)
+{
+    struct ft_scan_batch *batch = &part->batch;
+    if (!batch->call) {
+        return;
+    }
+    if (part->work->parts & FT_SCAN_FILES) {
+        add_files(part);
+    }
+    if (part->work->parts & FT_SCAN_PROCESSES && batch->process != FT_TRACE_SET_NONE) {
+        add_to_process(&part->processes[batch->process], batch);
+    }
+    batch->call = NULL;
+}
+
+static void begin_batch(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t process)
+{
+    const struct ft_trace_reader *reader = part->reader;
+    unsigned call = rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0;
+    const struct ft_trace_file *record = ft_trace_reader_file(reader, rows->file[i]);
+    part->batch = (struct ft_scan_batch){.call = &part->work->calls[part->reader_index][call],
+                                         .call_id = rows->call[i],
+                                         .file_id = rows->file[i],
+                                         .file2_id = rows->file2[i],
+                                         .file = index_of(part, rows->file[i]),
+                                         .file2 = index_of(part, rows->file2[i]),
+                                         .process = process,
+                                         .is_memory = record && record->kind == FT_FILE_KIND_MEMORY};
+    if (part->batch.call->is_counted) {
+        part->batch.mask = ft_count_of(part->batch.call->group, ft_trace_reader_file_class(reader, rows->file[i]),
+                                       ft_trace_reader_file_class(reader, rows->file2[i]));
+    }
 }
 
 static int64_t clamp(int64_t time_ns)
@@ -178,24 +198,19 @@ static void add_span(struct ft_scan_part *part, const struct ft_rows *rows, size
 
 static void add_call(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t process)
 {
-    unsigned call = rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0, parts = part->work->parts, mask = 0;
-    struct row row = {.call = &part->work->calls[part->reader_index][call],
-                      .process = process,
-                      .bytes = rows->bytes ? rows->bytes[i] : 0,
-                      .time_ns = rows->dur_ns[i] > 0 ? (uint64_t)rows->dur_ns[i] : 0,
-                      .is_error = rows->err && rows->err[i] != 0};
-    look_at_file(part, &part->file, rows->file[i]);
-    look_at_file(part, &part->file2, rows->file2[i]);
-    if (row.call->is_counted) {
-        mask = ft_count_of(row.call->group, part->file.file_class, part->file2.file_class);
+    struct ft_scan_batch *batch = &part->batch;
+    if (!batch->call || batch->call_id != rows->call[i] || batch->file_id != rows->file[i] ||
+        batch->file2_id != rows->file2[i]) {
+        end_batch(part);
+        begin_batch(part, rows, i, process);
     }
-    if (parts & FT_SCAN_FILES) {
-        add_files(part, &row);
+    batch->count++;
+    batch->time_ns += rows->dur_ns[i] > 0 ? (uint64_t)rows->dur_ns[i] : 0;
+    if (rows->bytes) {
+        batch->bytes += rows->bytes[i];
+        batch->errors += rows->err[i] != 0;
     }
-    if (parts & FT_SCAN_PROCESSES && process != FT_TRACE_SET_NONE) {
-        add_to_process(part, &row, mask);
-    }
-    if (parts & FT_SCAN_UNIONS && mask & FT_COUNT_IO) {
+    if (batch->mask & FT_COUNT_IO && part->work->parts & FT_SCAN_UNIONS) {
         add_interval(part, rows, i, FT_SWEEP_IO);
     }
 }
@@ -205,7 +220,6 @@ static void begin_block(struct ft_scan_part *part, size_t reader)
     part->reader = ft_trace_set_reader(part->work->set, reader);
     part->reader_index = reader;
     part->realtime_offset_ns = clamp(ft_trace_set_realtime_ns(part->work->set, reader, 0));
-    part->file.id = part->file2.id = UINT32_MAX;
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         part->lists[kind].count = 0;
     }
@@ -224,6 +238,7 @@ static void add_run(struct ft_scan_part *part, const struct ft_rows *rows, const
             add_span(part, rows, i);
         }
     }
+    end_batch(part);
 }
 
 void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows)

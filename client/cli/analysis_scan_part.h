@@ -20,12 +20,16 @@ struct ft_scan_work {
     unsigned parts;
 };
 
-/* What is known of a file id; rows tend to name the same one again and again. */
-struct ft_scan_file {
-    uint32_t id;
-    uint32_t index;     /* under which it is counted; FT_TRACE_SET_NONE: no file */
-    uint8_t file_class; /* enum ft_file_class */
+/* Rows of one run that follow each other with the same call and files: added up first, then booked together. */
+struct ft_scan_batch {
+    const struct ft_scan_call *call; /* NULL: no batch begun */
+    uint16_t call_id;
+    uint32_t file_id, file2_id;
+    uint32_t file, file2; /* indices under which they are counted; FT_TRACE_SET_NONE: none */
+    uint32_t process;
+    unsigned mask; /* of FT_COUNT_* */
     bool is_memory;
+    uint64_t count, errors, bytes, time_ns;
 };
 
 struct ft_scan_part {
@@ -34,7 +38,7 @@ struct ft_scan_part {
     const struct ft_trace_reader *reader;
     size_t reader_index;
     int64_t realtime_offset_ns;
-    struct ft_scan_file file, file2;
+    struct ft_scan_batch batch;
     /* added up */
     struct ft_file_sum *files;
     struct ft_process_sum *processes;
