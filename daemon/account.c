@@ -37,19 +37,24 @@ static size_t count_strings(struct ft_bytes text)
     return count;
 }
 
-static void add_argv(const struct ft_process *process, struct ft_trace_process *record, struct lists *lists)
+struct ft_bytes *ft_account_make_argv(const struct ft_process *process, size_t *count)
 {
-    size_t count = count_strings(process->argv);
-    lists->argv = calloc(count ? count : 1, sizeof(*lists->argv));
-    if (!lists->argv)
-        return;
-    for (size_t at = 0, i = 0; i < count; i++) {
+    *count = count_strings(process->argv);
+    struct ft_bytes *argv = calloc(*count ? *count : 1, sizeof(*argv));
+    if (!argv)
+        *count = 0;
+    for (size_t at = 0, i = 0; i < *count; i++) {
         size_t bytes = strnlen(process->argv.data + at, process->argv.len - at);
-        lists->argv[i] = (struct ft_bytes){.data = process->argv.data + at, .len = bytes};
+        argv[i] = (struct ft_bytes){.data = process->argv.data + at, .len = bytes};
         at += bytes + 1;
     }
+    return argv;
+}
+
+static void add_argv(const struct ft_process *process, struct ft_trace_process *record, struct lists *lists)
+{
+    lists->argv = ft_account_make_argv(process, &record->argv_count);
     record->argv = lists->argv;
-    record->argv_count = count;
     record->is_argv_cut = process->is_argv_cut;
 }
 

@@ -11,6 +11,9 @@
 // Puts the process's record as it stands; gives it an id in the drain's file where it has none there.
 int ft_account_put(struct ft_drain *drain, struct ft_process *process);
 
+// Views of its arguments, *count of them; to be freed.
+struct ft_bytes *ft_account_make_argv(const struct ft_process *process, size_t *count);
+
 // How it ended, if that is to be known by now: true then.
 bool ft_account_learn_exit(struct ft_process *process);
 

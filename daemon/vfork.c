@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/vfork.h"
 
+#include <stdlib.h>
+
+#include "daemon/account.h"
 #include "daemon/record.h"
 
 // Follows the records of a line over its chunks, from one slot on. 0 where the end is not among them.
@@ -35,7 +38,9 @@ bool ft_vfork_begin(struct ft_drain *drain, struct ft_process_line *line, const 
 {
     if (line->vfork_depth++)
         return true; // a child's child: its rows go with the child's
-    line->vfork_pid = find_child(drain, piece, piece->to);
+    line->vfork_pid = (uint32_t)ft_record_at(piece->bytes, piece->to)[1];
+    if (!line->vfork_pid)
+        line->vfork_pid = find_child(drain, piece, piece->to);
     line->vfork_rows = 0;
     line->vfork_part = 0;
     if (line->vfork_pid || !ft_drain_may_wait(drain, piece))
@@ -44,9 +49,12 @@ bool ft_vfork_begin(struct ft_drain *drain, struct ft_process_line *line, const 
     return false;
 }
 
+// The arguments in it are to be freed.
 static void fill_record(const struct ft_drain *drain, const struct ft_process *process,
                         const struct ft_process_line *line, struct ft_trace_process *record)
 {
+    size_t argv_count;
+    struct ft_bytes *argv = ft_account_make_argv(process, &argv_count);
     *record = (struct ft_trace_process){
         .pid = line->vfork_pid,
         .parent_pid = process->pid,
@@ -54,6 +62,8 @@ static void fill_record(const struct ft_drain *drain, const struct ft_process *p
         .start_ns = line->vfork_start_ns,
         .uid = process->uid,
         .exe = process->exe,
+        .argv = argv,
+        .argv_count = argv_count,
         .cwd = process->cwd,
         .job =
             {
@@ -79,6 +89,7 @@ uint32_t ft_vfork_thread(struct ft_drain *drain, struct ft_process *process, str
     line->vfork_start_ns = process->last_event_ns;
     fill_record(drain, process, line, &record);
     int64_t id = ft_trace_writer_new_process(drain->writer, &record);
+    free((void *)(uintptr_t)record.argv);
     struct ft_trace_thread thread = {.process = id > 0 ? (uint32_t)id : 0, .tid = line->vfork_pid};
     int64_t thread_id = id > 0 ? ft_trace_writer_new_thread(drain->writer, &thread) : 0;
     line->vfork_process = id > 0 ? (uint32_t)id : 0;
@@ -97,6 +108,7 @@ void ft_vfork_end(struct ft_drain *drain, struct ft_process *process, struct ft_
         record.end_ns = process->last_event_ns;
         record.exit = line->exec_path ? FT_EXIT_EXEC : FT_EXIT_NONE;
         ft_trace_writer_put_process(drain->writer, line->vfork_process, &record);
+        free((void *)(uintptr_t)record.argv);
     }
     line->vfork_pid = 0;
     line->vfork_part = 0;
