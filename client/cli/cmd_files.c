@@ -179,8 +179,9 @@ static void add_row(struct ft_table *table, const struct report *report, uint32_
 static void print_text(const struct report *report, size_t rows)
 {
     static const struct ft_column columns[] = {
-        {"TIME", true},     {"READ", true},  {"WRITTEN", true},   {"READS", true}, {"WRITES", true},
-        {"METADATA", true}, {"OPENS", true}, {"PROCESSES", true}, {"KIND", false}, {"PATH", false}};
+        {"TIME", true, false},   {"READ", true, false},     {"WRITTEN", true, false}, {"READS", true, false},
+        {"WRITES", true, false}, {"METADATA", true, false}, {"OPENS", true, false},   {"PROCESSES", true, false},
+        {"KIND", false, false},  {"PATH", false, true}};
     struct ft_screen screen;
     struct ft_table table;
     struct ft_unit_text number;

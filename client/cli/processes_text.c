@@ -12,9 +12,10 @@
 
 enum { INDENT_MAX = 20, COMMAND_BYTES_MAX = 160 };
 
-static const struct ft_column columns[] = {{"PID", true},      {"EVENTS", true}, {"DROPPED", true},
-                                           {"I/O TIME", true}, {"READ", true},   {"WRITTEN", true},
-                                           {"LIVED", true},    {"EXIT", false},  {"COMMAND", false}};
+static const struct ft_column columns[] = {
+    {"PID", true, false},      {"EVENTS", true, false}, {"DROPPED", true, false},
+    {"I/O TIME", true, false}, {"READ", true, false},   {"WRITTEN", true, false},
+    {"LIVED", true, false},    {"EXIT", false, false},  {"COMMAND", false, false}};
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
 
 /* Whole characters of at most so many bytes; the text is changed. */
@@ -138,8 +139,11 @@ static void add_process(struct ft_table *table, const struct ft_processes *proce
 
 static void print_gaps(const struct ft_screen *screen, const struct ft_job *job)
 {
-    static const struct ft_column gap_columns[] = {
-        {"GAP", false}, {"PID", true}, {"COUNT", true}, {"PROGRAM", false}, {"REASON", false}};
+    static const struct ft_column gap_columns[] = {{"GAP", false, false},
+                                                   {"PID", true, false},
+                                                   {"COUNT", true, false},
+                                                   {"PROGRAM", false, false},
+                                                   {"REASON", false, false}};
     struct ft_table table;
     struct ft_unit_text count;
     char pid[16];

@@ -110,8 +110,9 @@ static void add_count(struct ft_table *table, uint64_t count)
 
 static void print_files(const struct ft_screen *screen, const struct ft_summary *summary, size_t top)
 {
-    static const struct ft_column columns[] = {{"TIME", true},  {"READ", true},      {"WRITTEN", true},
-                                               {"CALLS", true}, {"PROCESSES", true}, {"PATH", false}};
+    static const struct ft_column columns[] = {{"TIME", true, false},      {"READ", true, false},
+                                               {"WRITTEN", true, false},   {"CALLS", true, false},
+                                               {"PROCESSES", true, false}, {"PATH", false, true}};
     size_t count;
     uint32_t *order = hottest_files(summary, &count);
     struct ft_table table;
@@ -138,8 +139,9 @@ static void print_files(const struct ft_screen *screen, const struct ft_summary 
 
 static void print_calls(const struct ft_screen *screen, const struct ft_calls *calls, size_t top)
 {
-    static const struct ft_column columns[] = {{"TIME", true},    {"CALLS", true},  {"BYTES", true},
-                                               {"LONGEST", true}, {"ERRORS", true}, {"CALL", false}};
+    static const struct ft_column columns[] = {{"TIME", true, false},   {"CALLS", true, false},
+                                               {"BYTES", true, false},  {"LONGEST", true, false},
+                                               {"ERRORS", true, false}, {"CALL", false, false}};
     struct ft_table table;
     ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     size_t shown = 0;

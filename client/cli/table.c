@@ -100,9 +100,9 @@ static const char *skip_characters(const char *text, size_t characters)
 }
 
 /* The end of a path says more than its start: a third from the front, the rest from the back. */
-static void print_cut(FILE *out, const char *text, size_t width, size_t limit)
+static void print_cut(FILE *out, const char *text, size_t width, size_t limit, bool is_path)
 {
-    size_t front = (limit - 1) / 3, back = limit - 1 - front;
+    size_t front = is_path ? (limit - 1) / 3 : limit - 1, back = limit - 1 - front;
     const char *front_end = skip_characters(text, front);
     fwrite(text, 1, (size_t)(front_end - text), out);
     fputs("…", out);
@@ -118,7 +118,7 @@ static void print_cell(const struct ft_table *table, const struct ft_screen *scr
         pad(screen->out, gap);
     }
     if (is_last && screen->columns > used + SHORTEST_CUT && width > screen->columns - used) {
-        print_cut(screen->out, text, width, screen->columns - used);
+        print_cut(screen->out, text, width, screen->columns - used, table->columns[column].is_path);
     } else {
         fputs(text, screen->out);
     }

@@ -2,7 +2,8 @@
 /*
  * Text for people: aligned tables, and colour only on a terminal (never with NO_COLOR or TERM=dumb).
  *
- * On a terminal the last column is shortened in its middle where the line would be too long; elsewhere nothing is.
+ * On a terminal the last column is shortened where the line would be too long: a path in its middle, other text at its
+ * end. Elsewhere nothing is.
  */
 #ifndef FT_CLI_TABLE_H
 #define FT_CLI_TABLE_H
@@ -27,6 +28,7 @@ void ft_screen_print(const struct ft_screen *screen, enum ft_style style, const 
 struct ft_column {
     const char *title;
     bool is_right; /* numbers */
+    bool is_path;
 };
 
 struct ft_table {
