@@ -60,22 +60,25 @@ static int make_memfd(void) {
     return (int)error;
 }
 
-struct range { uint32_t page, pages; };
+struct range {
+    uint32_t page, pages;
+};
 
-/* Memory for what is used from the start. Kernels without MADV_POPULATE_WRITE get it through the descriptor, and as
- * there is no growth then, more chunks at once. */
-static int take_memory(int fd) {
+/*
+ * Memory for what is used from the start, by the descriptor while there is one: then a first touch finds its page and
+ * cannot fail, and pages that a short process does not reach cost no more. Where the kernel has no MADV_POPULATE_WRITE
+ * there is no growth later, so more chunks are taken.
+ */
+static long take_memory(int fd) {
     const struct ft_process *p = &ft_process;
-    struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, 1}, {p->pool_page, FT_CHUNKS_AT_ATTACH}};
-    uint32_t chunks = FT_CHUNKS_AT_ATTACH;
+    int can_grow = ft_sys(SYS_madvise, ft_head(), FT_PAGE_BYTES, FT_MADV_POPULATE_WRITE) == 0;
+    uint32_t chunks = can_grow ? FT_CHUNKS_AT_ATTACH : CHUNKS_WITHOUT_GROWTH;
+    if (chunks > p->chunks_max) chunks = p->chunks_max;
+    const struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, 1}, {p->pool_page, chunks}};
     for (int i = 0; i < 3; i++) {
-        int error = ft_populate(ft_page(ranges[i].page), (size_t)ranges[i].pages * FT_PAGE_BYTES);
-        if (error == 0) continue;
-        if (error != -EINVAL) return error;
-        if (i == 2) ranges[i].pages = chunks = CHUNKS_WITHOUT_GROWTH;
-        long failed = ft_sys(SYS_fallocate, fd, 0, (uint64_t)ranges[i].page * FT_PAGE_BYTES,
-                             (uint64_t)ranges[i].pages * FT_PAGE_BYTES);
-        if (failed != 0) return (int)failed;
+        long error = ft_sys(SYS_fallocate, fd, 0, (uint64_t)ranges[i].page * FT_PAGE_BYTES,
+                            (uint64_t)ranges[i].pages * FT_PAGE_BYTES);
+        if (error != 0) return error;
     }
     ft_process.chunks_high = chunks;
     ft_process.totals_ready = 1;
@@ -86,6 +89,8 @@ static void fill_head(void) {
     static uint32_t attaches;
     struct ft_process *p = &ft_process;
     struct ft_head *head = ft_head();
+    p->parent_id[0] = p->segment_id[0];
+    p->parent_id[1] = p->segment_id[1];
     p->segment_id[0] = ft_process.pair_ticks;
     p->segment_id[1] = (uint64_t)p->pid << 32 | ++attaches;
     head->magic = FT_RING_MAGIC;
@@ -165,44 +170,51 @@ static void put_back_limit(const struct raised *raised) {
     if (raised->is_raised) ft_sys(SYS_prlimit64, 0, raised->resource, &raised->before, 0);
 }
 
-/* Maps the memfd, fills it and sends it. `parent_hello`: of the segment that a forked child still sees. */
+/* Connects and sends; the limits that an unprivileged sender can run into are raised for that time. */
+static long hand_over(int memfd, struct raised *files) {
+    int socket = connect_socket();
+    if (socket == -EMFILE) {
+        raise_limit(files, RLIMIT_NOFILE, UINT32_MAX);
+        socket = connect_socket();
+    }
+    if (socket < 0) return socket;
+    long error = send_segment(socket, memfd);
+    if (error == -ETOOMANYREFS) {
+        raise_limit(files, RLIMIT_NOFILE, UINT32_MAX);
+        error = send_segment(socket, memfd);
+    }
+    ft_sys(SYS_close, socket);
+    return error < 0 ? error : 0;
+}
+
+/*
+ * Maps the memfd, fills it and hands it over. A forked child maps it over its parent's segment: pointers into it stay
+ * good, and the parent's is out of reach. What the child takes of its parent's Hello goes through the descriptor first.
+ */
 static long deliver(int memfd, enum ft_image image, struct raised *files) {
-    uint64_t parent_base = image == FT_IMAGE_EXEC ? 0 : ft_process.base;
-    const void *parent_hello = parent_base != 0 ? ft_hello() : NULL;
-    long base = ft_sys(SYS_mmap, 0, ft_process.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+    uint64_t place = image == FT_IMAGE_EXEC ? 0 : ft_process.base;
+    if (place != 0) {
+        long error = ft_hello_inherit(memfd);
+        if (error != 0) return error;
+    }
+    long base = ft_sys(SYS_mmap, place, ft_process.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (place != 0 ? MAP_FIXED : 0),
+                       memfd, 0);
     if (base < 0 && base > -4096) return base;
     ft_sys(SYS_madvise, base, ft_process.bytes, FT_MADV_DONTDUMP);
     ft_process.base = (uint64_t)base;
     long error = take_memory(memfd);
     if (error == 0) {
         fill_head();
-        ft_hello_fill(image, parent_hello);
+        ft_hello_fill(image);
         /* Release: whoever sees `ready` sees Hello and geometry. */
         __atomic_store_n(&ft_head()->ready, 1, __ATOMIC_RELEASE);
-        int socket = connect_socket();
-        if (socket == -EMFILE) {
-            raise_limit(files, RLIMIT_NOFILE, UINT32_MAX);
-            socket = connect_socket();
-        }
-        error = socket < 0 ? socket : send_segment(socket, memfd);
-        if (error == -ETOOMANYREFS) {
-            raise_limit(files, RLIMIT_NOFILE, UINT32_MAX);
-            error = send_segment(socket, memfd);
-        }
-        if (socket >= 0) ft_sys(SYS_close, socket);
+        error = hand_over(memfd, files);
     }
-    if (error < 0) {
+    if (error != 0 && place == 0) {
         ft_sys(SYS_munmap, base, ft_process.bytes);
-        ft_process.base = parent_base;
-        return error;
+        ft_process.base = 0;
     }
-    if (parent_base != 0) {
-        /* Over the parent's: pointers into the segment stay good, and the parent's is out of reach. */
-        long moved = ft_sys(SYS_mremap, base, ft_process.bytes, ft_process.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                            parent_base);
-        if (moved >= 0 || moved <= -4096) ft_process.base = parent_base;
-    }
-    return 0;
+    return error;
 }
 
 static long make_segment(enum ft_image image) {

@@ -4,6 +4,7 @@
 #include "client/shim/settings.h"
 #include "client/shim/start.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 enum { CGROUP_BYTES_MAX = 1024, EXE_BYTES_MAX = 4096, ARGV_BYTES_MAX = 32768, ENV_BYTES_MAX = 16384 };
@@ -138,34 +139,40 @@ static uint64_t start_time(void) {
     return value;
 }
 
-void ft_hello_fill(enum ft_image image, const void *parent_hello) {
+/* The struct goes along: it holds the parent's id and whether items were cut, until ft_hello_fill replaces it. */
+long ft_hello_inherit(int memfd) {
+    struct ft_hello *parent = ft_hello();
+    size_t bytes = sizeof(*parent) + ft_process.hello_items_bytes;
+    long written = ft_sys(SYS_pwrite64, memfd, parent, bytes, (uint64_t)ft_process.hello_page * FT_PAGE_BYTES);
+    return written == (long)bytes ? 0 : written < 0 ? written : -ENOSPC;
+}
+
+void ft_hello_fill(enum ft_image image) {
     struct ft_hello *hello = ft_hello();
-    const struct ft_hello *parent = parent_hello;
-    struct items items = {.used = sizeof(*hello), .ready = FT_PAGE_BYTES};
-    hello->pid = ft_process.pid;
-    hello->ppid = (uint32_t)ft_sys(SYS_getppid);
-    hello->tid = hello->pid;
-    hello->image = image;
-    hello->clock = ft_process.clock;
-    hello->shim_version = FT_SHIM_VERSION;
-    hello->attach_ticks = ft_process.pair_ticks;
-    hello->attach_mono_ns = ft_process.pair_mono_ns;
+    uint32_t items_cut = hello->items_cut;
+    *hello = (struct ft_hello){
+        .pid = ft_process.pid,
+        .ppid = (uint32_t)ft_sys(SYS_getppid),
+        .tid = ft_process.pid,
+        .image = image,
+        .clock = ft_process.clock,
+        .shim_version = FT_SHIM_VERSION,
+        .attach_ticks = ft_process.pair_ticks,
+        .attach_mono_ns = ft_process.pair_mono_ns,
+        .items_cut = items_cut,
+        .parent_segment_id = {ft_process.parent_id[0], ft_process.parent_id[1]},
+    };
     if (ft_process.want_start_time) hello->start_time = start_time();
-    if (parent != NULL) {
-        const struct ft_head *head = (const void *)((const char *)parent - (size_t)ft_process.hello_page * FT_PAGE_BYTES);
-        hello->parent_segment_id[0] = head->segment_id[0];
-        hello->parent_segment_id[1] = head->segment_id[1];
-        if (make_room(&items, ft_process.hello_items_bytes)) {
-            ft_copy(hello + 1, parent + 1, ft_process.hello_items_bytes);
-            items.used += ft_process.hello_items_bytes;
-            hello->items_cut = parent->items_cut;
-        }
-    } else {
+    struct items items = {.used = sizeof(*hello), .ready = FT_PAGE_BYTES};
+    if (image == FT_IMAGE_EXEC) {
         put_exe(&items);
         put_argv(&items);
         put_env(&items);
         put_file(&items, FT_HELLO_CGROUP, "/proc/self/cgroup", CGROUP_BYTES_MAX);
         ft_process.hello_items_bytes = (uint32_t)(items.used - sizeof(*hello));
+    } else {
+        items.used += ft_process.hello_items_bytes;
+        items.ready = (items.used + FT_PAGE_BYTES - 1) / FT_PAGE_BYTES * FT_PAGE_BYTES;
     }
     put_cwd(&items);
     hello->items_bytes = (uint32_t)(items.used - sizeof(*hello));

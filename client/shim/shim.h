@@ -84,7 +84,7 @@ struct ft_process {
     uint64_t bytes; /* mapped */
     uint32_t totals_page, totals_more_page, hello_page, lines_page, pool_page;
     uint32_t lines_max, chunks_max, chunks_by_shim;
-    uint64_t segment_id[2];
+    uint64_t segment_id[2], parent_id[2]; /* of this image's segment, of its parent's where it was forked */
     uint32_t chunks_high;  /* next range of chunks that growth takes (atomic) */
     uint32_t lines_used;   /* atomic */
     uint32_t lines_hand;   /* where the search for lines of ended threads goes on */
@@ -153,7 +153,9 @@ extern char ft_socket_path[108];
 int ft_settings_wants(const char *path, size_t n);
 
 /* hello.c. Fills Hello of the segment mapped at ft_process.base. */
-void ft_hello_fill(enum ft_image image, const void *parent_hello);
+void ft_hello_fill(enum ft_image image);
+/* In a forked child: copies what it shares with its parent, whose segment is still mapped, into the new memfd. */
+long ft_hello_inherit(int memfd);
 
 /* ring.c */
 int ft_thread_start(void); /* a line for this thread; 0 or -errno */
