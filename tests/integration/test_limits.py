@@ -157,3 +157,11 @@ def test_an_unprivileged_user(tap):
     trace = traced.Trace(out, harness.read_command)
     trace.check_accounting()
     assert trace.one_process()["uid"] == 65534
+
+
+def test_descriptor_numbers_of_children_with_threads(tap):
+    assert tap.plain([harness.program("fork_close"), "20"]).returncode == 0
+    (tap.work / "opened").unlink()
+    trace = tap.run([harness.program("fork_close"), "20"])
+    assert (tap.work / "opened").read_bytes() == b"x" * 2000
+    assert trace.file(tap.work / "opened")["writes"] == 2000

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""What cannot be traced runs as it would, and the trace says who it was and why."""
+
+import os
+import shutil
+
+import pytest
+
+import harness
+
+HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 6; }\n'
+
+
+def compiled(tap, name, *flags):
+    (tap.work / "hello.c").write_text(HELLO)
+    done = tap.plain(["gcc", *flags, "-o", name, "hello.c"])
+    harness.needs(done.returncode == 0, f"gcc {' '.join(flags)} does not work here")
+    return tap.work / name
+
+
+def gap_of(trace, kind, exe):
+    found = [g for g in trace.gaps(kind) if (g["exe"] or "").endswith(exe)]
+    assert len(found) == 1, (kind, trace.summary()["gaps"])
+    assert found[0]["count"] >= 1
+    return found[0]
+
+
+def test_static_program(tap):
+    compiled(tap, "static", "-static")
+    trace = tap.run(["sh", "-c", "./static; cat /etc/hostname; exit 0"])
+    assert trace.ran.stdout.startswith(b"hello\n")
+    assert gap_of(trace, "static", "/static")["count"] == 1
+
+
+def test_static_program_started_in_every_way(tap):
+    compiled(tap, "static", "-static")
+    code = ("import os, subprocess\nsubprocess.run('./static')\nos.waitpid(os.posix_spawn('./static', ['s'], os.environ), 0)\n"
+            "os.system('./static')\npid = os.fork()\nif pid == 0:\n    os.execv('./static', ['s'])\nos.waitpid(pid, 0)\n")
+    trace = tap.run(["/usr/bin/python3", "-c", code])
+    assert sum(g["count"] for g in trace.gaps("static")) == 4, trace.gaps()
+
+
+def test_the_command_itself_is_static(tap):
+    compiled(tap, "static", "-static")
+    done = harness.call([harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", "./static"], cwd=tap.work)
+    assert (done.returncode, done.stdout) == (6, b"hello\n")
+    assert b"static" in done.stderr
+
+
+def test_set_user_id_program(tap):
+    harness.needs(os.geteuid() == 0, "making a set-user-ID program needs root")
+    shutil.copy("/bin/cat", tap.work / "cat-suid")
+    os.chown(tap.work / "cat-suid", 65534, 65534)
+    os.chmod(tap.work / "cat-suid", 0o6755)
+    (tap.work / "text").write_text("text\n")
+    trace = tap.run(["sh", "-c", "./cat-suid text; true"])
+    assert trace.ran.stdout == b"text\n"
+    gap_of(trace, "secure_exec", "/cat-suid")
+
+
+def test_program_of_another_class(tap):
+    program = compiled(tap, "small", "-m32")
+    plain = tap.plain(["sh", "-c", "./small; true"])
+    harness.needs(plain.stdout == b"hello\n", "32-bit programs do not run here")
+    trace = tap.run(["sh", "-c", "./small; true"])
+    assert trace.ran.stdout == plain.stdout
+    gap_of(trace, "foreign_elf", f"/{program.name}")
+
+
+def test_root_without_the_library(tap):
+    harness.needs(os.geteuid() == 0, "chroot needs root")
+    root = tap.work / "root"
+    root.mkdir()
+    script = ('for f in /bin/cat $(ldd /bin/cat | grep -o "/[^ ]*"); do mkdir -p root$(dirname $f) && cp -L $f root$f; done; '
+              "echo inside > root/text")
+    assert tap.plain(["sh", "-c", script]).returncode == 0
+    plain = tap.plain(["chroot", root, "/bin/cat", "/text"])
+    assert plain.stdout == b"inside\n"
+    trace = tap.run(["sh", "-c", f"chroot {root} /bin/cat /text; true"])
+    assert trace.ran.stdout == plain.stdout
+    gap_of(trace, "container", "/bin/cat")
+
+
+def test_io_uring_is_said(tap):
+    harness.needs_program("node")
+    (tap.work / "text").write_text("x" * 100)
+    code = "require('fs').readFile('text', (e, d) => console.log(d.length))"
+    trace = tap.run(["node", "-e", code], env={"UV_USE_IO_URING": "1"})
+    assert trace.ran.stdout == b"100\n"
+    reads = [e for e in trace.events() if e.get("path") == str(tap.work / "text") and e["name"] in ("read", "pread64")]
+    assert reads or trace.gaps("io_uring"), trace.summary()["gaps"]
+
+
+@pytest.mark.parametrize("call", ["execve", "posix_spawn"])
+def test_a_failed_start_is_no_gap(tap, call):
+    code = {"execve": "import os\ntry:\n    os.execv('/absent', ['x'])\nexcept OSError:\n    pass",
+            "posix_spawn": "import os\ntry:\n    os.posix_spawn('/absent', ['x'], {})\nexcept OSError:\n    pass"}[call]
+    trace = tap.run(["/usr/bin/python3", "-c", code])
+    assert trace.gaps() == []
+
+
+def test_an_ordinary_tree_has_no_gaps(tap):
+    script = "for i in 1 2 3 4 5 6 7 8; do (cat /etc/hostname | tr a b > /dev/null) & done; wait; env -i true; sh -c 'exec cat' < /dev/null"
+    trace = tap.run(["bash", "-c", script])
+    assert trace.gaps() == []
