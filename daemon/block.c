@@ -48,10 +48,11 @@ int64_t ft_block_due_ns(const struct ft_job *job, int64_t now_ns)
 void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, bool must_not_wait)
 {
     struct ft_daemon *daemon = job->daemon;
-    bool has_file = ft_storage_begin(&job->storage, job, now_ns) == 0 && !ft_storage_is_full(&job->storage, now_ns);
+    bool has_file = ft_storage_begin(&job->storage, job, now_ns) == 0;
     *drain = (struct ft_drain){
         .batch = &job->batch,
         .writer = has_file ? job->storage.writer : NULL,
+        .no_rows = ft_storage_is_full(&job->storage, job, now_ns),
         .part = job->storage.part,
         .cause = FT_CAUSE_DISK_FULL,
         .block = ++job->block_number,
@@ -81,7 +82,7 @@ void ft_block_cut_off(struct ft_job *job, struct ft_process *process)
 static void count_as_lost(struct ft_drain *drain, struct ft_batch *batch, size_t from, size_t to)
 {
     struct ft_drain lost = *drain;
-    lost.writer = NULL;
+    lost.no_rows = lost.is_replay = true;
     lost.cause = FT_CAUSE_DISK_FULL;
     for (size_t i = from; i < to; i++) {
         struct ft_piece *piece = &batch->pieces[i];

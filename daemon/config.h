@@ -39,7 +39,7 @@
     X(TIME, block_after_end, "200ms", 0, 60000000000, "a block is closed so long after a process ended")               \
     X(TIME, job_linger, "1m", 0, 86400000000000, "a job's file stays open so long after its last process")             \
     X(TIME, torn_wait, "1s", 0, 60000000000, "how long an event that was begun and not published is waited for")       \
-    X(TIME, end_grace, "100ms", 0, 60000000000, "a private daemon waits so long for processes that are ending")        \
+    X(TIME, end_grace, "500ms", 0, 60000000000, "a private daemon waits so long for processes that are ending")        \
     X(BYTES, rotate_size, "1G", 1 << 20, INT64_C(1) << 50, "size at which a trace file is followed by the next")       \
     X(TIME, rotate_age, "1d", 1000000000, INT64_C(1) << 60, "age at which a trace file is followed by the next")       \
     X(BYTES, rotate_memory, "128M", 1 << 20, INT64_C(1) << 40, "memory for names at which a file is followed")         \

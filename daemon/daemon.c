@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -42,23 +41,6 @@ static void read_host(struct ft_daemon *daemon)
     if (n <= 0)
         snprintf(daemon->boot_id, sizeof(daemon->boot_id), "unknown0");
     daemon->boot_id[strcspn(daemon->boot_id, "\n")] = '\0';
-}
-
-// Space on the spool's disk that is given up when it is full. The file has no name, so it goes with us.
-static void take_reserve(struct ft_daemon *daemon)
-{
-    atomic_store(&daemon->reserve_fd, -1);
-    mkdir(daemon->config.spool_dir, daemon->config.private ? 0777 : 0755);
-    if (!daemon->config.reserve_bytes)
-        return;
-    int fd = open(daemon->config.spool_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return;
-    if (fallocate(fd, 0, 0, daemon->config.reserve_bytes) < 0) {
-        close(fd);
-        return;
-    }
-    atomic_store(&daemon->reserve_fd, fd);
 }
 
 static void reload(struct ft_daemon *daemon)
@@ -152,7 +134,7 @@ int ft_daemon_init(struct ft_daemon *daemon)
     int r = uv_loop_init(&daemon->loop);
     if (r < 0)
         return r;
-    take_reserve(daemon);
+    ft_reserve_init(&daemon->reserve, config);
     r = ft_listener_open(daemon);
     if (r < 0)
         return r;
@@ -199,9 +181,7 @@ void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap)
 
 void ft_daemon_fini(struct ft_daemon *daemon)
 {
-    int reserve_fd = atomic_exchange(&daemon->reserve_fd, -1);
-    if (reserve_fd >= 0)
-        close(reserve_fd);
+    ft_reserve_fini(&daemon->reserve);
     uv_loop_close(&daemon->loop);
     ft_users_fini(&daemon->users);
     ft_mounts_fini(&daemon->mounts);

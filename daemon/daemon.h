@@ -16,6 +16,7 @@
 #include "daemon/mounts.h"
 #include "daemon/options.h"
 #include "daemon/private.h"
+#include "daemon/reserve.h"
 #include "daemon/status.h"
 #include "daemon/users.h"
 
@@ -37,7 +38,7 @@ struct ft_daemon {
     uint32_t job_count;
     struct ft_process *by_pid[FT_DAEMON_PIDS];
     uint32_t process_count;
-    _Atomic int reserve_fd;      // -1: given up, or none
+    struct ft_reserve reserve;
     int64_t realtime_offset_ns;  // fixed when the daemon starts
     enum ft_gap ending_gap;      // what living processes become: still_running, daemon_stopped
     bool is_ending;

@@ -16,6 +16,11 @@
 // A record that may not be consumed yet.
 #define WAIT 1
 
+static bool keeps_rows(const struct ft_drain *drain)
+{
+    return drain->writer && !drain->no_rows;
+}
+
 // Whether what is missing may still come.
 static bool may_wait(const struct ft_drain *drain, struct ft_process *process)
 {
@@ -242,21 +247,33 @@ static int add_row(struct ft_drain *drain, struct ft_process *process, const str
 {
     process->last_event_ns =
         event->start_ns + event->dur_ns > process->last_event_ns ? event->start_ns + event->dur_ns : process->last_event_ns;
-    if (drain->writer && ft_trace_writer_add(drain->writer, event) == 0) {
+    if (keeps_rows(drain) && ft_trace_writer_add(drain->writer, event) == 0) {
         process->rows_pending++;
         return 0;
     }
-    // Without a writer, or where it has no memory: the totals stay.
-    process->dropped[drain->writer ? FT_CAUSE_DAEMON_LIMIT : drain->cause]++;
+    // Without rows, or where it has no memory: the totals stay.
+    process->dropped[keeps_rows(drain) ? FT_CAUSE_DAEMON_LIMIT : drain->cause]++;
     ft_drain_add_lost(process, event->call, 1, event->has & FT_HAS_BYTES ? event->bytes : 0, (uint64_t)event->dur_ns);
     return 0;
+}
+
+// What a call says of other things than itself.
+static void learn_from_call(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
+                            const struct ft_record_event *record)
+{
+    if (record->call - FT_CALL_ID_unlink <= FT_CALL_ID_renameat2 - FT_CALL_ID_unlink)
+        note_removal(process, record);
+    if (record->call == FT_CALL_ID_close && record->file)
+        note_close(drain, process, record->file);
+    if (ft_children_concern(record->call))
+        ft_children_note_call(drain, process, line, record);
 }
 
 static int take_call(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
                      const struct ft_piece *piece, const struct ft_record_event *record)
 {
     struct ft_event event = {.kind = FT_EVENT_CALL, .call = record->call};
-    if (drain->writer) {
+    if (keeps_rows(drain)) {
         if (record->has_file_kind)
             learn_kind(drain, process, record);
         int r = find_file(drain, process, piece, record->file, &event.file);
@@ -270,12 +287,8 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
             event.thread = ft_lines_thread(drain, process, line);
         event.context = ft_lines_context(drain, process, line);
     }
-    if (record->call - FT_CALL_ID_unlink <= FT_CALL_ID_renameat2 - FT_CALL_ID_unlink)
-        note_removal(process, record);
-    if (record->call == FT_CALL_ID_close && record->file)
-        note_close(drain, process, record->file);
-    if (ft_children_concern(record->call))
-        ft_children_note_call(drain, process, line, record);
+    if (!drain->is_replay)
+        learn_from_call(drain, process, line, record);
     fill_event(drain, process, record, &event);
     add_bytes(record, &event);
     return add_row(drain, process, &event);
@@ -312,7 +325,7 @@ static int take_application_event(struct ft_drain *drain, struct ft_process *pro
         [FT_RECORD_COUNTER] = FT_EVENT_COUNTER,
     };
     struct ft_event event = {.kind = kinds[record->kind]};
-    if (drain->writer) {
+    if (keeps_rows(drain)) {
         int r = find_string(drain, process, piece, record->file, &event.name);
         if (r == 0)
             r = find_string(drain, process, piece, record->category, &event.category);
@@ -338,7 +351,11 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
 {
     struct ft_process *process = piece->process;
     struct ft_record_event event;
-    switch (FT_W0_KIND(record[0])) {
+    unsigned kind = FT_W0_KIND(record[0]);
+    bool is_event = kind == FT_RECORD_CALL || kind == FT_RECORD_SPAN || kind == FT_RECORD_INSTANT || kind == FT_RECORD_COUNTER;
+    if (drain->is_replay && !is_event)
+        return 0;
+    switch (kind) {
     case FT_RECORD_CALL:
         if (!ft_record_event(record, slots, piece->head.base_ticks, &event) || !event.call)
             return -EBADMSG;
@@ -395,7 +412,7 @@ int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)
     if (!line)
         return -ENOMEM;
     while (piece->to < FT_CHUNK_SLOTS) {
-        if (drain->writer && ft_trace_writer_rows(drain->writer) >= drain->rows_max)
+        if (keeps_rows(drain) && ft_trace_writer_rows(drain->writer) >= drain->rows_max)
             return FT_DRAIN_BLOCK_FULL;
         int slots = piece->to < piece->end ? ft_record_slots(piece->bytes, piece->to, piece->head.fill) : 0;
         if (slots < 0)

@@ -17,8 +17,10 @@
 
 struct ft_drain {
     const struct ft_batch *batch;
-    struct ft_trace_writer *writer; // NULL: events are counted as lost by `cause`
+    struct ft_trace_writer *writer; // NULL: there is no file
+    bool no_rows;                   // events are counted as lost by `cause`; so they are without a writer
     uint32_t part;                  // of the writer's file
+    bool is_replay;                 // rows were lost: events are counted again, nothing else changes
     enum ft_cause cause;
     uint32_t block; // number of this block
     int64_t now_ns, torn_wait_ns;

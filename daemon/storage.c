@@ -150,9 +150,16 @@ bool ft_storage_wants_next(const struct ft_storage *storage, const struct ft_job
            ft_trace_writer_memory(storage->writer) >= (size_t)config->rotate_memory_bytes;
 }
 
-bool ft_storage_is_full(const struct ft_storage *storage, int64_t now_ns)
+bool ft_storage_is_full(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
 {
-    return storage->retry_ns && now_ns < storage->retry_ns;
+    if (!storage->retry_ns)
+        return false;
+    if (now_ns < storage->retry_ns)
+        return true;
+    // There is room for events again when there is room for the reserve.
+    bool has_room = ft_reserve_take(&job->daemon->reserve, &job->daemon->config);
+    storage->retry_ns = has_room ? 0 : now_ns + RETRY_NS;
+    return !has_room;
 }
 
 static int write_all(struct ft_storage *storage, struct ft_status *status)
@@ -179,23 +186,12 @@ static void cut_back(struct ft_storage *storage)
     ft_trace_writer_rewind(storage->writer);
 }
 
-// The reserve goes once; true where there was one.
-static bool give_up_reserve(struct ft_daemon *daemon)
-{
-    int fd = atomic_exchange(&daemon->reserve_fd, -1);
-    if (fd >= 0)
-        close(fd); // it has no name: its space is free now
-    return fd >= 0;
-}
-
 int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now_ns, uint64_t *rows_lost)
 {
     *rows_lost = 0;
     int r = write_all(storage, &job->daemon->status);
-    if (r == 0) {
-        storage->retry_ns = 0;
+    if (r == 0)
         return 0;
-    }
     ft_status_add(&job->daemon->status, disk_full, 1);
     ft_log_limited(FT_LOG_ERR, "%s: %s; events are counted, not stored, and writing is tried again every second",
                    storage->path, strerror(-r));
@@ -203,7 +199,7 @@ int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now
     *rows_lost = ft_trace_writer_drop_blocks(storage->writer);
     storage->retry_ns = now_ns + RETRY_NS;
     // Names and process records, which hold the totals, are small: the reserve is for them.
-    give_up_reserve(job->daemon);
+    ft_reserve_give_up(&job->daemon->reserve);
     if (write_all(storage, &job->daemon->status) < 0)
         cut_back(storage);
     return r;

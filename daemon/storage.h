@@ -33,7 +33,7 @@ struct ft_storage {
 int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
 
 // True where rows should not be encoded now: the disk is full and it is too early to try again.
-bool ft_storage_is_full(const struct ft_storage *storage, int64_t now_ns);
+bool ft_storage_is_full(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
 
 // Writes what the writer has in its buffer. -ENOSPC (EDQUOT, EIO, ...): blocks are gone, *rows_lost of them, and the
 // records are kept for later.
