@@ -12,7 +12,7 @@ static const struct {
 } kinds[FT_SQUEEZE_STREAMS] = {
     [FT_SQUEEZE_SHORT] = {12, 4, Z_DEFAULT_STRATEGY},
     [FT_SQUEEZE_LONG] = {15, 8, Z_DEFAULT_STRATEGY},
-    [FT_SQUEEZE_NOISE] = {12, 8, Z_RLE},
+    [FT_SQUEEZE_NOISE] = {12, 6, Z_RLE},
 };
 
 void ft_squeezer_fini(struct ft_squeezer *squeezer)

@@ -38,9 +38,29 @@ struct ft_block_order {
     uint32_t *rows, *spare;
     size_t cap;
 };
-// Makes room for the next row. 0 or -ENOMEM.
+// Whether there is room for the next row; if not, makes it. 0 or -ENOMEM.
+static inline bool ft_block_order_has_room(const struct ft_block_order *order, uint32_t thread)
+{
+    return thread < order->thread_cap && order->row_count < order->row_cap && order->run_count < order->run_cap;
+}
 int ft_block_order_reserve(struct ft_block_order *order, uint32_t thread);
-void ft_block_order_add(struct ft_block_order *order, uint32_t thread, int64_t start_ns);
+
+// A thread's first row of the block.
+uint32_t ft_block_order_add_run(struct ft_block_order *order, uint32_t thread, int64_t start_ns);
+// Adds the next row, for which there is room.
+static inline void ft_block_order_add(struct ft_block_order *order, uint32_t thread, int64_t start_ns)
+{
+    uint32_t number = order->run_of_thread[thread];
+    struct ft_block_run *run;
+
+    if (number == 0)
+        number = ft_block_order_add_run(order, thread, start_ns);
+    run = &order->runs[number - 1];
+    run->count++;
+    run->is_sorted &= start_ns >= run->last_start_ns;
+    run->last_start_ns = start_ns;
+    order->run_of_row[order->row_count++] = number - 1;
+}
 int ft_block_order_finish(struct ft_block_order *order, const struct ft_event *rows);
 void ft_block_order_reset(struct ft_block_order *order);
 void ft_block_order_fini(struct ft_block_order *order);

@@ -18,6 +18,7 @@ struct ft_block_encoder {
     struct ft_block_columns columns;
     struct ft_column_encoder *column_encoder;
     struct ft_aggregator *aggregator;
+    struct ft_trace_aggregate *aggregates; // the aggregator's array
     uint32_t aggregate_of_call[FT_TRACE_CALL_MAX];
     bool has_many_keys;
     struct ft_block_range *ranges;
@@ -95,51 +96,60 @@ size_t ft_block_encoder_memory(const struct ft_block_encoder *encoder)
            encoder->data.cap + encoder->packed.cap + encoder->arena.bytes;
 }
 
-static struct ft_trace_aggregate *find_aggregate(struct ft_block_encoder *encoder, const struct ft_trace_aggregate *key)
+// The aggregate of a key that is not the last one of its call; NULL on -ENOMEM,
+// or with has_many_keys set.
+static struct ft_trace_aggregate *find_aggregate(struct ft_block_encoder *encoder, const struct ft_event *row,
+                                                 uint8_t file_class, uint8_t file2_class)
 {
-    uint32_t *cached = &encoder->aggregate_of_call[key->call];
-    struct ft_trace_aggregate *aggregate = ft_aggregator_get(encoder->aggregator, key);
+    const struct ft_trace_aggregate key = {
+        .call = row->call,
+        .kind = row->kind,
+        .file_class = file_class,
+        .file2_class = file2_class,
+        .name = row->name,
+        .category = row->category,
+    };
+    struct ft_trace_aggregate *aggregate;
     size_t count;
 
-    if (aggregate)
-        *cached = (uint32_t)(aggregate - ft_aggregator_all(encoder->aggregator, &count));
+    ft_aggregator_all(encoder->aggregator, &count);
+    encoder->has_many_keys |= count > FT_TRACE_BLOCK_ROWS_MAX / FT_BLOCK_AGGREGATE_ROWS_PER_KEY;
+    aggregate = encoder->has_many_keys ? NULL : ft_aggregator_get(encoder->aggregator, &key);
+    if (!aggregate)
+        return NULL;
+    // Not const: they are the encoder's own. The array may have moved.
+    encoder->aggregates = (struct ft_trace_aggregate *)ft_aggregator_all(encoder->aggregator, &count);
+    encoder->aggregate_of_call[row->call] = (uint32_t)(aggregate - encoder->aggregates);
     return aggregate;
 }
 
 // Adds a row to its totals; gives the totals up where there are too many keys.
-static int add_up(struct ft_block_encoder *encoder, const struct ft_event *row, uint8_t file_class, uint8_t file2_class)
+static inline int add_up(struct ft_block_encoder *encoder, const struct ft_event *row, uint8_t file_class,
+                         uint8_t file2_class)
 {
     uint32_t cached = encoder->aggregate_of_call[row->call];
     struct ft_trace_aggregate *aggregate = NULL;
-    size_t count;
 
     if (cached != NO_AGGREGATE) {
-        // Not const: they are the encoder's own.
-        aggregate = (struct ft_trace_aggregate *)ft_aggregator_all(encoder->aggregator, &count) + cached;
+        aggregate = &encoder->aggregates[cached];
         if (aggregate->file_class != file_class || aggregate->file2_class != file2_class ||
             aggregate->kind != row->kind || aggregate->name != row->name || aggregate->category != row->category)
             aggregate = NULL;
     }
-    if (!aggregate) {
-        struct ft_trace_aggregate key;
-
-        ft_aggregator_all(encoder->aggregator, &count);
-        encoder->has_many_keys |= count > FT_TRACE_BLOCK_ROWS_MAX / FT_BLOCK_AGGREGATE_ROWS_PER_KEY;
-        if (encoder->has_many_keys)
-            return 0;
-        key.call = row->call;
-        key.kind = row->kind;
-        key.file_class = file_class;
-        key.file2_class = file2_class;
-        key.name = row->name;
-        key.category = row->category;
-        aggregate = find_aggregate(encoder, &key);
-        if (!aggregate)
-            return -ENOMEM;
-    }
+    if (!aggregate)
+        aggregate = find_aggregate(encoder, row, file_class, file2_class);
+    if (!aggregate)
+        return encoder->has_many_keys ? 0 : -ENOMEM;
     ft_aggregate_add(aggregate, (uint64_t)row->dur_ns, row->has & FT_HAS_BYTES, row->bytes,
                      row->has & FT_HAS_ERR && row->err != 0);
     return 0;
+}
+
+static int make_room(struct ft_block_encoder *encoder, uint32_t thread)
+{
+    int rc = ft_array_grow(&encoder->rows, &encoder->row_cap, encoder->row_count, sizeof(*encoder->rows));
+
+    return rc ? rc : ft_block_order_reserve(&encoder->order, thread);
 }
 
 int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, uint8_t file_class, uint8_t file2_class)
@@ -147,18 +157,20 @@ int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, u
     int64_t end_ns = row->start_ns + row->dur_ns;
     int rc = 0;
 
-    if (encoder->row_count == encoder->row_cap)
-        rc = ft_array_grow(&encoder->rows, &encoder->row_cap, encoder->row_count, sizeof(*encoder->rows));
-    if (rc == 0)
-        rc = ft_block_order_reserve(&encoder->order, row->thread);
+    if (encoder->row_count == encoder->row_cap || !ft_block_order_has_room(&encoder->order, row->thread))
+        rc = make_room(encoder, row->thread);
     if (rc == 0)
         rc = add_up(encoder, row, file_class, file2_class);
     if (rc)
         return rc;
     ft_block_order_add(&encoder->order, row->thread, row->start_ns);
-    if (encoder->row_count == 0 || row->start_ns < encoder->first_ns)
+    if (encoder->row_count == 0) {
         encoder->first_ns = row->start_ns;
-    if (encoder->row_count == 0 || end_ns > encoder->last_ns)
+        encoder->last_ns = end_ns;
+    }
+    if (row->start_ns < encoder->first_ns)
+        encoder->first_ns = row->start_ns;
+    if (end_ns > encoder->last_ns)
         encoder->last_ns = end_ns;
     encoder->rows[encoder->row_count++] = *row;
     return 0;

@@ -22,24 +22,15 @@ int ft_block_order_reserve(struct ft_block_order *order, uint32_t thread)
     return rc;
 }
 
-void ft_block_order_add(struct ft_block_order *order, uint32_t thread, int64_t start_ns)
+uint32_t ft_block_order_add_run(struct ft_block_order *order, uint32_t thread, int64_t start_ns)
 {
-    uint32_t number = order->run_of_thread[thread];
-    struct ft_block_run *run;
-
-    if (number == 0) {
-        order->runs[order->run_count++] = (struct ft_block_run){
-            .thread = thread,
-            .is_sorted = true,
-            .last_start_ns = start_ns,
-        };
-        number = order->run_of_thread[thread] = (uint32_t)order->run_count;
-    }
-    run = &order->runs[number - 1];
-    run->count++;
-    run->is_sorted &= start_ns >= run->last_start_ns;
-    run->last_start_ns = start_ns;
-    order->run_of_row[order->row_count++] = number - 1;
+    order->runs[order->run_count++] = (struct ft_block_run){
+        .thread = thread,
+        .is_sorted = true,
+        .last_start_ns = start_ns,
+    };
+    order->run_of_thread[thread] = (uint32_t)order->run_count;
+    return (uint32_t)order->run_count;
 }
 
 void ft_block_order_reset(struct ft_block_order *order)
