@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Lets `uid` read a file, or enter and list a folder, that the daemon owns. A file system without ACLs leaves it as it is.
+// Lets `uid` read a file, or enter and list a folder, that the daemon owns. A file system without ACLs leaves it as it
+// is.
 void ft_access_let_user_read(const char *path, uint32_t uid, bool is_folder);
 
 // Gives a file or folder to a group by name; "" leaves it with the daemon's own.

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "daemon/exe.h"
+#include "daemon/files.h"
 #include "daemon/job.h"
 #include "daemon/procfs.h"
 
@@ -128,9 +129,9 @@ static void add_in_call(struct ft_drain *drain, struct ft_process *process, stru
         lists->in_call[used++] = (struct ft_trace_in_call){
             .tid = line->tid,
             .call = (uint16_t)line->call,
-            .file = name ? ft_drain_file(drain, process, name) : 0,
+            .file = name ? ft_files_id(drain, process, name) : 0,
             .since_ns = process->clock == FT_CLOCK_TICKS ? ft_clock_view_ns(drain->view, line->call_start)
-                                                          : (int64_t)line->call_start,
+                                                         : (int64_t)line->call_start,
         };
     }
     record->in_call = lists->in_call;
@@ -149,10 +150,10 @@ static void add_kernel(const struct ft_process *process, struct ft_trace_kernel 
     if (!last->is_known || !first->is_known)
         return;
     kernel->is_known = true;
-#define X(name)                                                                                                        \
-    {                                                                                                                  \
-        uint64_t before = first->name + atomic_load(&process->children.name);                                         \
-        kernel->name = last->name > before ? last->name - before : 0;                                                  \
+#define X(name)                                                               \
+    {                                                                         \
+        uint64_t before = first->name + atomic_load(&process->children.name); \
+        kernel->name = last->name > before ? last->name - before : 0;         \
     }
     FT_PROCESS_COUNTERS(X)
 #undef X
@@ -297,7 +298,8 @@ static const struct {
     enum ft_gap kind;
     const char *reason;
 } shim_gaps[FT_SHIM_GAP_COUNT] = {
-    [FT_SHIM_GAP_SANDBOX] = {FT_GAP_SANDBOX, "under a seccomp filter no call of ours is made: children and images of it are not seen"},
+    [FT_SHIM_GAP_SANDBOX] = {FT_GAP_SANDBOX,
+                             "under a seccomp filter no call of ours is made: children and images of it are not seen"},
     [FT_SHIM_GAP_IO_URING] = {FT_GAP_IO_URING, "io_uring is used: what goes through the ring is not seen"},
     [FT_SHIM_GAP_RAW_SYSCALL] = {FT_GAP_RAW_SYSCALL, "made by a raw system call"},
     [FT_SHIM_GAP_DEEPBIND] = {FT_GAP_DEEPBIND, "loaded with RTLD_DEEPBIND: its calls bind past us"},
@@ -372,8 +374,10 @@ void ft_account_finish(struct ft_drain *drain, struct ft_process *process, int64
         put_gap(drain, process, gap, 1,
                 gap == FT_GAP_STILL_RUNNING ? "lived on when the command had ended" : "lived on when the daemon ended");
     for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
-        struct ft_trace_loss loss = {
-            .cause = (uint8_t)cause, .process = process->trace_id, .count = process->dropped[cause], .when_ns = drain->now_ns};
+        struct ft_trace_loss loss = {.cause = (uint8_t)cause,
+                                     .process = process->trace_id,
+                                     .count = process->dropped[cause],
+                                     .when_ns = drain->now_ns};
         if (process->dropped[cause])
             ft_trace_writer_put_loss(drain->writer, &loss);
     }

@@ -3,8 +3,8 @@
 // Copies of the chunks that one block is made of.
 //
 // ft_batch_collect() copies what a segment has to give, in the order of its lines and, within a line, of its chunks. A
-// chunk being filled is read twice (proto/ring.h): the first read says how far it is published, the second is kept. After
-// the block is in the file, ft_batch_commit() frees what was consumed.
+// chunk being filled is read twice (proto/ring.h): the first read says how far it is published, the second is kept.
+// After the block is in the file, ft_batch_commit() frees what was consumed.
 //
 // Belongs to the worker that has the job.
 #ifndef FT_DAEMON_BATCH_H
@@ -25,10 +25,10 @@ struct ft_piece {
     const uint8_t *bytes; // copy of the chunk
     struct ft_chunk_head head;
     uint32_t chunk;
-    uint16_t from, to;    // slots: consumed before, consumed now
-    uint16_t end;         // nothing behind this slot is looked at
-    uint16_t written;     // slots that earlier ranges of this batch cover
-    uint8_t state;        // enum ft_chunk_state, read before the copy
+    uint16_t from, to; // slots: consumed before, consumed now
+    uint16_t end;      // nothing behind this slot is looked at
+    uint16_t written;  // slots that earlier ranges of this batch cover
+    uint8_t state;     // enum ft_chunk_state, read before the copy
     bool has_holes;
 };
 

@@ -2,8 +2,8 @@
 //
 // Children that a job's processes made or executed, by their parents' records: who of them does not attach is a gap.
 //
-// Only processes of the daemon's own pid namespace can be followed this way: elsewhere a fork returns a number that means
-// nothing here.
+// Only processes of the daemon's own pid namespace can be followed this way: elsewhere a fork returns a number that
+// means nothing here.
 //
 // Belongs to the worker that has the job.
 #ifndef FT_DAEMON_CHILDREN_H

@@ -117,8 +117,8 @@ static void push_locked(struct ft_clock_pairs *clock, struct ft_clock_pair pair,
         note_error(clock, &pair, window_ns);
     }
     // A pair taken soon after another, because records had to have one behind them, makes the other needless.
-    if (clock->count >= 2 && clock->pairs[clock->count - 1].mono_ns - clock->pairs[clock->count - 2].mono_ns <
-                                 clock->interval_ns / 2)
+    if (clock->count >= 2 &&
+        clock->pairs[clock->count - 1].mono_ns - clock->pairs[clock->count - 2].mono_ns < clock->interval_ns / 2)
         clock->count--;
     if (clock->count == FT_CLOCK_PAIRS_MAX)
         thin_out(clock);

@@ -3,8 +3,8 @@
 // From the processor's counter to CLOCK_MONOTONIC.
 //
 // The daemon takes pairs (ticks, nanoseconds) while events arrive; a record's ticks become nanoseconds by linear
-// interpolation between the pairs before and after it. A rate change of the kernel's clock between two pairs 10 ms apart
-// is some 0.3 us of error; the pairs' own error is half of the window in which one was taken.
+// interpolation between the pairs before and after it. A rate change of the kernel's clock between two pairs 10 ms
+// apart is some 0.3 us of error; the pairs' own error is half of the window in which one was taken.
 //
 // struct ft_clock_pairs is shared: any thread may take pairs and snapshots. A snapshot belongs to one thread.
 #ifndef FT_DAEMON_CLOCK_H

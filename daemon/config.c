@@ -38,18 +38,18 @@ struct unit {
 };
 
 static const struct unit byte_units[] = {
-    {"", 1}, {"K", INT64_C(1) << 10}, {"M", INT64_C(1) << 20}, {"G", INT64_C(1) << 30}, {"T", INT64_C(1) << 40}, {NULL, 0}};
-
-static const struct unit time_units[] = {
-    {"ns", 1},
-    {"us", 1000},
-    {"ms", 1000000},
-    {"s", 1000000000},
-    {"", 1000000000},
-    {"m", 60 * INT64_C(1000000000)},
-    {"h", 3600 * INT64_C(1000000000)},
-    {"d", 86400 * INT64_C(1000000000)},
+    {"", 1},  {"K", INT64_C(1) << 10}, {"M", INT64_C(1) << 20}, {"G", INT64_C(1) << 30}, {"T", INT64_C(1) << 40},
     {NULL, 0}};
+
+static const struct unit time_units[] = {{"ns", 1},
+                                         {"us", 1000},
+                                         {"ms", 1000000},
+                                         {"s", 1000000000},
+                                         {"", 1000000000},
+                                         {"m", 60 * INT64_C(1000000000)},
+                                         {"h", 3600 * INT64_C(1000000000)},
+                                         {"d", 86400 * INT64_C(1000000000)},
+                                         {NULL, 0}};
 
 static const struct unit no_units[] = {{"", 1}, {NULL, 0}};
 

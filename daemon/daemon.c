@@ -54,7 +54,8 @@ static void reload(struct ft_daemon *daemon)
     } else {
         // What workers read does not change under them; these are the loop's.
         struct ft_config *now = &daemon->config;
-        char **fields[][2] = {{&now->mode, &fresh.mode}, {&now->include, &fresh.include}, {&now->exclude, &fresh.exclude}};
+        char **fields[][2] = {
+            {&now->mode, &fresh.mode}, {&now->include, &fresh.include}, {&now->exclude, &fresh.exclude}};
         for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
             char *before = *fields[i][0];
             *fields[i][0] = *fields[i][1];

@@ -39,8 +39,8 @@ struct ft_daemon {
     struct ft_process *by_pid[FT_DAEMON_PIDS];
     uint32_t process_count;
     struct ft_reserve reserve;
-    int64_t realtime_offset_ns;  // fixed when the daemon starts
-    enum ft_gap ending_gap;      // what living processes become: still_running, daemon_stopped
+    int64_t realtime_offset_ns; // fixed when the daemon starts
+    enum ft_gap ending_gap;     // what living processes become: still_running, daemon_stopped
     bool is_ending;
     char host[256], boot_id[37];
 };

@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
 #include "daemon/children.h"
-#include "daemon/job.h"
+#include "daemon/files.h"
 #include "daemon/lines.h"
 #include "daemon/record.h"
 #include "daemon/vfork.h"
@@ -44,52 +43,6 @@ int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t 
         }
     }
     return 0;
-}
-
-static const uint8_t kind_of_wire[] = {
-    [FT_FILE_WIRE_UNKNOWN] = FT_FILE_KIND_UNKNOWN,     [FT_FILE_WIRE_REGULAR] = FT_FILE_KIND_REGULAR,
-    [FT_FILE_WIRE_DIRECTORY] = FT_FILE_KIND_DIRECTORY, [FT_FILE_WIRE_BLOCK] = FT_FILE_KIND_BLOCK,
-    [FT_FILE_WIRE_CHAR] = FT_FILE_KIND_CHAR,           [FT_FILE_WIRE_TTY] = FT_FILE_KIND_TTY,
-    [FT_FILE_WIRE_PIPE] = FT_FILE_KIND_PIPE,           [FT_FILE_WIRE_SOCKET] = FT_FILE_KIND_SOCKET,
-    [FT_FILE_WIRE_MEMFD] = FT_FILE_KIND_MEMFD,         [FT_FILE_WIRE_MEMORY] = FT_FILE_KIND_MEMORY,
-    [FT_FILE_WIRE_OTHER] = FT_FILE_KIND_UNKNOWN,
-};
-
-static uint32_t id_or_none(int64_t id)
-{
-    return id > 0 ? (uint32_t)id : 0;
-}
-
-static void add_place(struct ft_drain *drain, const struct ft_name *name, struct ft_trace_file *file)
-{
-    struct ft_mount mount;
-    file->dev = makedev((unsigned)(name->device >> 32), (unsigned)name->device);
-    file->inode = name->inode;
-    if (!ft_mounts_find(drain->mounts, file->dev, &mount))
-        return;
-    file->mount = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.point)));
-    file->fstype = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.fstype)));
-    file->block_size = mount.block_size;
-    ft_mount_fini(&mount);
-}
-
-uint32_t ft_drain_file(struct ft_drain *drain, struct ft_process *process, struct ft_name *name)
-{
-    if (name->trace_id && name->trace_part == drain->part)
-        return name->trace_id;
-    ft_names_join(&process->names, name);
-    struct ft_bytes path = {.data = name->text, .len = name->bytes_got};
-    struct ft_trace_file file = {
-        .path = id_or_none(ft_trace_writer_name(drain->writer, path)),
-        .kind = name->kind < sizeof(kind_of_wire) ? kind_of_wire[name->kind] : FT_FILE_KIND_UNKNOWN,
-        .source = name->define == FT_DEFINE_PATH ? FT_PATH_SOURCE_LEXICAL : FT_PATH_SOURCE_KERNEL,
-        .is_cut = name->is_cut,
-    };
-    if (name->has_inode)
-        add_place(drain, name, &file);
-    name->trace_id = id_or_none(ft_trace_writer_file(drain->writer, &file));
-    name->trace_part = drain->part;
-    return name->trace_id;
 }
 
 void ft_drain_add_lost(struct ft_process *process, uint16_t call, uint64_t count, uint64_t bytes, uint64_t time_ns)
@@ -129,7 +82,7 @@ static int find_file(struct ft_drain *drain, struct ft_process *process, const s
         position->was_deferred = true;
         return WAIT;
     }
-    *out = ft_drain_file(drain, process, name);
+    *out = ft_files_id(drain, process, name);
     if (name->is_kept) {
         drain->cached_id = id;
         drain->cached_file = *out;
@@ -137,64 +90,6 @@ static int find_file(struct ft_drain *drain, struct ft_process *process, const s
         ft_names_note_used(&process->names, name);
     }
     return 0;
-}
-
-static void learn_kind(struct ft_drain *drain, struct ft_process *process, const struct ft_record_event *record)
-{
-    struct ft_name *name = ft_names_find(&process->names, record->file);
-    if (!name)
-        return;
-    name->is_kept = true;
-    name->kind = record->file_kind;
-    if (record->has_inode) {
-        name->has_inode = true;
-        name->device = record->device;
-        name->inode = record->inode;
-        if (ft_names_join(&process->names, name))
-            name->birth = record->birth + ft_inodes_note(&process->job->inodes, name);
-    }
-    name->trace_id = 0;
-    drain->cached_id = 0;
-}
-
-static void note_close(struct ft_drain *drain, struct ft_process *process, uint32_t id)
-{
-    struct ft_name *name = ft_names_find(&process->names, id);
-    if (name)
-        name->closed_in = drain->block;
-}
-
-// Which calls take a name away, and from which of its two files.
-enum removal { REMOVES_NOTHING, REMOVES_FILE, REPLACES_FILE2 };
-
-static enum removal removal_of(unsigned call)
-{
-    switch (call) {
-    case FT_CALL_ID_unlink:
-    case FT_CALL_ID_unlinkat:
-    case FT_CALL_ID_remove:
-        return REMOVES_FILE;
-    case FT_CALL_ID_rename:
-    case FT_CALL_ID_renameat:
-    case FT_CALL_ID_renameat2:
-        return REPLACES_FILE2;
-    default:
-        return REMOVES_NOTHING;
-    }
-}
-
-static void note_removal(struct ft_process *process, const struct ft_record_event *record)
-{
-    enum removal removal = record->has_result && record->result == 0 ? removal_of(record->call) : REMOVES_NOTHING;
-    if (removal == REMOVES_NOTHING)
-        return;
-    struct ft_name *name = ft_names_find(&process->names, record->file);
-    struct ft_name *name2 = ft_names_find(&process->names, record->file2);
-    if (removal == REMOVES_FILE && name && ft_names_join(&process->names, name))
-        ft_inodes_note_removed(&process->job->inodes, name, NULL);
-    if (removal == REPLACES_FILE2 && name && name2 && ft_names_join(&process->names, name) &&
-        ft_names_join(&process->names, name2))
-        ft_inodes_note_removed(&process->job->inodes, name2, name);
 }
 
 // Bytes that a call moved: told, or its result where that counts bytes.
@@ -224,8 +119,8 @@ static void fill_event(struct ft_drain *drain, const struct ft_process *process,
     int64_t start_ns, end_ns;
     if (process->clock == FT_CLOCK_TICKS) {
         end_ns = ft_clock_view_ns(drain->view, record->end_ticks);
-        start_ns = record->duration_ticks ? ft_clock_view_ns(drain->view, record->end_ticks - record->duration_ticks)
-                                          : end_ns;
+        start_ns =
+            record->duration_ticks ? ft_clock_view_ns(drain->view, record->end_ticks - record->duration_ticks) : end_ns;
     } else {
         end_ns = (int64_t)record->end_ticks;
         start_ns = (int64_t)(record->end_ticks - record->duration_ticks);
@@ -245,8 +140,8 @@ static void fill_event(struct ft_drain *drain, const struct ft_process *process,
 
 static int add_row(struct ft_drain *drain, struct ft_process *process, const struct ft_event *event)
 {
-    process->last_event_ns =
-        event->start_ns + event->dur_ns > process->last_event_ns ? event->start_ns + event->dur_ns : process->last_event_ns;
+    process->last_event_ns = event->start_ns + event->dur_ns > process->last_event_ns ? event->start_ns + event->dur_ns
+                                                                                      : process->last_event_ns;
     if (keeps_rows(drain) && ft_trace_writer_add(drain->writer, event) == 0) {
         process->rows_pending++;
         return 0;
@@ -257,25 +152,13 @@ static int add_row(struct ft_drain *drain, struct ft_process *process, const str
     return 0;
 }
 
-// What a call says of other things than itself.
-static void learn_from_call(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
-                            const struct ft_record_event *record)
-{
-    if (record->call - FT_CALL_ID_unlink <= FT_CALL_ID_renameat2 - FT_CALL_ID_unlink)
-        note_removal(process, record);
-    if (record->call == FT_CALL_ID_close && record->file)
-        note_close(drain, process, record->file);
-    if (ft_children_concern(record->call))
-        ft_children_note_call(drain, process, line, record);
-}
-
 static int take_call(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
                      const struct ft_piece *piece, const struct ft_record_event *record)
 {
     struct ft_event event = {.kind = FT_EVENT_CALL, .call = record->call};
     if (keeps_rows(drain)) {
         if (record->has_file_kind)
-            learn_kind(drain, process, record);
+            ft_files_learn_kind(drain, process, record);
         int r = find_file(drain, process, piece, record->file, &event.file);
         if (r == 0 && record->file2)
             r = find_file(drain, process, piece, record->file2, &event.file2);
@@ -287,8 +170,11 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
             event.thread = ft_lines_thread(drain, process, line);
         event.context = ft_lines_context(drain, process, line);
     }
-    if (!drain->is_replay)
-        learn_from_call(drain, process, line, record);
+    if (!drain->is_replay) {
+        ft_files_learn(drain, process, record);
+        if (ft_children_concern(record->call))
+            ft_children_note_call(drain, process, line, record);
+    }
     fill_event(drain, process, record, &event);
     add_bytes(record, &event);
     return add_row(drain, process, &event);
@@ -309,7 +195,8 @@ static int find_string(struct ft_drain *drain, struct ft_process *process, const
         return 0;
     if (!name->trace_id || name->trace_part != drain->part) {
         struct ft_bytes text = {.data = name->text, .len = name->bytes_got};
-        name->trace_id = id_or_none(ft_trace_writer_name(drain->writer, text));
+        int64_t trace_id = ft_trace_writer_name(drain->writer, text);
+        name->trace_id = trace_id > 0 ? (uint32_t)trace_id : 0;
         name->trace_part = drain->part;
     }
     *out = name->trace_id;
@@ -352,7 +239,8 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
     struct ft_process *process = piece->process;
     struct ft_record_event event;
     unsigned kind = FT_W0_KIND(record[0]);
-    bool is_event = kind == FT_RECORD_CALL || kind == FT_RECORD_SPAN || kind == FT_RECORD_INSTANT || kind == FT_RECORD_COUNTER;
+    bool is_event =
+        kind == FT_RECORD_CALL || kind == FT_RECORD_SPAN || kind == FT_RECORD_INSTANT || kind == FT_RECORD_COUNTER;
     if (drain->is_replay && !is_event)
         return 0;
     switch (kind) {

@@ -2,8 +2,8 @@
 //
 // From records to events: the chunks that a batch holds of one process, in order, into the trace writer's block.
 //
-// Definitions are read first, of all chunks, since a name may be defined by one thread and used by another. A record that
-// uses a name not yet seen waits for the next block once: its definition was published before it.
+// Definitions are read first, of all chunks, since a name may be defined by one thread and used by another. A record
+// that uses a name not yet seen waits for the next block once: its definition was published before it.
 //
 // Belongs to the worker that has the job.
 #ifndef FT_DAEMON_DRAIN_H
@@ -26,7 +26,7 @@ struct ft_drain {
     int64_t now_ns, torn_wait_ns;
     struct ft_clock_view *view;
     struct ft_mounts *mounts;
-    uint64_t rows_max; // of one block
+    uint64_t rows_max;  // of one block
     bool must_not_wait; // a last drain: what is not there will not come
 
     // of the process being drained
@@ -44,9 +44,6 @@ int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece);
 
 // Whether what is missing at slot piece->to may still come; begins the wait for it.
 bool ft_drain_may_wait(struct ft_drain *drain, const struct ft_piece *piece);
-
-// FILE id in the writer's file for a name of the segment; 0 where it is not known.
-uint32_t ft_drain_file(struct ft_drain *drain, struct ft_process *process, struct ft_name *name);
 
 // Adds to the totals of what the daemon itself dropped.
 void ft_drain_add_lost(struct ft_process *process, uint16_t call, uint64_t count, uint64_t bytes, uint64_t time_ns);

@@ -8,15 +8,15 @@
 // Consecutive components of a cgroup path. `{job}` and `{step}` take one or more bytes, `*` any; the rest is literal.
 // First match wins.
 static const char *const cgroup_patterns[] = {
-    "job_{job}/step_{step}",  // Slurm: .../slurmstepd.scope/job_7/step_0/..., /slurm/uid_0/job_7/step_batch
-    "job_{job}",              // Slurm before the first step
-    "pbspro-{job}.*",         // OpenPBS with systemd slices
+    "job_{job}/step_{step}",        // Slurm: .../slurmstepd.scope/job_7/step_0/..., /slurm/uid_0/job_7/step_batch
+    "job_{job}",                    // Slurm before the first step
+    "pbspro-{job}.*",               // OpenPBS with systemd slices
     "pbs_jobs.service/jobid/{job}", // OpenPBS hook
-    "jobid/{job}",            // Torque, older hooks
-    "lsf/*/job.{job}.*",      // LSF: /lsf/<cluster>/job.7.<pid>.<time>
+    "jobid/{job}",                  // Torque, older hooks
+    "lsf/*/job.{job}.*",            // LSF: /lsf/<cluster>/job.7.<pid>.<time>
     "flux-{job}.scope",
-    "shell-{job}.service",    // Flux with sdexec
-    "oar/*_{job}",            // OAR: /oar/<user>_<job>
+    "shell-{job}.service", // Flux with sdexec
+    "oar/*_{job}",         // OAR: /oar/<user>_<job>
     "htcondor/condor_*_{job}@*",
 };
 
@@ -25,12 +25,13 @@ static const char *const session_pattern = "session-{job}.scope";
 static const char *const job_variables[] = {"FLOWTAP_JOB", "SLURM_JOB_ID", "FLUX_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
 static const char *const step_variables[] = {"SLURM_STEP_ID", "LSB_JOBINDEX", "PBS_ARRAY_INDEX"};
 static const char *const rank_variables[] = {
-    "SLURM_PROCID", "FLUX_TASK_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
-    "PALS_RANKID",  "LSF_PM_TASKID",  "RANK",
+    "SLURM_PROCID",        "FLUX_TASK_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+    "MV2_COMM_WORLD_RANK", "PALS_RANKID",    "LSF_PM_TASKID",        "RANK",
 };
 static const char *const local_rank_variables[] = {
-    "SLURM_LOCALID",   "FLUX_TASK_LOCAL_ID",    "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-    "PALS_LOCAL_RANKID", "MV2_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK",
+    "SLURM_LOCALID",   "FLUX_TASK_LOCAL_ID", "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID", "PALS_LOCAL_RANKID",  "MV2_COMM_WORLD_LOCAL_RANK",
+    "LOCAL_RANK",
 };
 
 #define COMPONENT_MAX 255 // bytes of a name, so a hostile line costs little
@@ -74,7 +75,8 @@ static bool matches(const char *pattern, const char *text, const char *end, stru
     if (!is_any && !is_job && !is_step)
         return text < end && *text == *pattern && matches(pattern + 1, text + 1, end, job, step);
     const char *rest = pattern + (is_any ? 1 : is_job ? 5 : 6);
-    for (const char *to = text + !is_any; to <= end && to - text <= COMPONENT_MAX && (to == text || to[-1] != '/'); to++) {
+    for (const char *to = text + !is_any; to <= end && to - text <= COMPONENT_MAX && (to == text || to[-1] != '/');
+         to++) {
         if (!matches(rest, to, end, job, step))
             continue;
         struct capture *capture = is_job ? job : is_step ? step : NULL;

@@ -18,7 +18,7 @@ enum { FT_IDENTITY_JOB_MAX = 200, FT_IDENTITY_STEP_MAX = 64 };
 struct ft_identity {
     char job[FT_IDENTITY_JOB_MAX + 1];
     char step[FT_IDENTITY_STEP_MAX + 1];
-    uint8_t source; // enum ft_job_source
+    uint8_t source;           // enum ft_job_source
     int32_t rank, local_rank; // -1 unknown
     struct ft_bytes workflow; // inside the environment that was given
 };

@@ -44,8 +44,7 @@ uint64_t ft_inodes_note(struct ft_inodes *inodes, const struct ft_name *name)
     if (!is_there(inodes))
         return 0;
     uint64_t hash = hash_of(name);
-    *path_slot(inodes, hash) =
-        (struct ft_inodes_path){.path_hash = hash, .device = name->device, .inode = name->inode};
+    *path_slot(inodes, hash) = (struct ft_inodes_path){.path_hash = hash, .device = name->device, .inode = name->inode};
     const struct ft_inodes_epoch *epoch = epoch_slot(inodes, name->device, name->inode);
     return epoch->device == name->device && epoch->inode == name->inode ? epoch->epoch : 0;
 }

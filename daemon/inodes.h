@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Inode numbers that are used again: a file system gives the number of a file that was removed to the next new one, often
-// within one tick of its birth times. When a path is removed, or renamed over, whose inode is known, that inode's later
-// files are told apart by an epoch. Two caches that forget; what they do not know stays one file.
+// Inode numbers that are used again: a file system gives the number of a file that was removed to the next new one,
+// often within one tick of its birth times. When a path is removed, or renamed over, whose inode is known, that inode's
+// later files are told apart by an epoch. Two caches that forget; what they do not know stays one file.
 //
 // Belongs to the worker that has the job.
 #ifndef FT_DAEMON_INODES_H

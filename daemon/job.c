@@ -138,7 +138,8 @@ void ft_job_finish(struct ft_job *job)
     ft_job_wake(job, 0);
 }
 
-static struct ft_job *create(struct ft_daemon *daemon, const char *key, uint32_t uid, const struct ft_identity *identity)
+static struct ft_job *create(struct ft_daemon *daemon, const char *key, uint32_t uid,
+                             const struct ft_identity *identity)
 {
     struct ft_job *job = daemon->job_count < (uint32_t)daemon->config.max_jobs ? calloc(1, sizeof(*job)) : NULL;
     if (!job)

@@ -13,8 +13,8 @@
 
 #include "daemon/batch.h"
 #include "daemon/children.h"
-#include "daemon/inodes.h"
 #include "daemon/clock.h"
+#include "daemon/inodes.h"
 #include "daemon/process.h"
 #include "daemon/storage.h"
 
@@ -34,7 +34,7 @@ struct ft_job {
     _Atomic bool is_finishing;
     _Atomic uint64_t refused_count; // processes that were not admitted
     bool must_have_file;            // also without a process: a private daemon's
-    _Atomic int64_t wake_ns; // a pass is wanted at this time, whatever the last one said
+    _Atomic int64_t wake_ns;        // a pass is wanted at this time, whatever the last one said
 
     // the loop's
     uv_timer_t timer;
@@ -54,7 +54,7 @@ struct ft_job {
     uint32_t block_number;
     int64_t next_pass_ns; // what the pass tells the loop: when the next one is due, INT64_MAX never
     bool has_had_process;
-    bool is_all_written;  // finishing: nothing is left to do
+    bool is_all_written; // finishing: nothing is left to do
 };
 
 // The job of a process, made where there is none. NULL where it cannot be had (limits, memory).

@@ -26,13 +26,13 @@ __attribute__((format(printf, 2, 3))) void ft_log(int level, const char *format,
 // False where this call site spoke less than a minute ago; *left_out says how often it was silent since.
 bool ft_log_site_may_speak(struct ft_log_site *site, uint64_t *left_out);
 
-#define ft_log_limited(level, format, ...)                                                                             \
-    do {                                                                                                               \
-        static struct ft_log_site site_;                                                                               \
-        uint64_t left_out_;                                                                                            \
-        if (ft_log_site_may_speak(&site_, &left_out_))                                                                 \
-            ft_log(level, left_out_ ? format " (%llu more since the last message)" : format "%.0llu",                 \
-                   ##__VA_ARGS__, (unsigned long long)left_out_);                                                      \
+#define ft_log_limited(level, format, ...)                                                                           \
+    do {                                                                                                             \
+        static struct ft_log_site site_;                                                                             \
+        uint64_t left_out_;                                                                                          \
+        if (ft_log_site_may_speak(&site_, &left_out_))                                                               \
+            ft_log(level, left_out_ ? format " (%llu more since the last message)" : format "%.0llu", ##__VA_ARGS__, \
+                   (unsigned long long)left_out_);                                                                   \
     } while (0)
 
 #endif

@@ -11,7 +11,8 @@
 
 #define REREAD_NS INT64_C(1000000000)
 
-static const char *const local_types[] = {"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay", "devtmpfs", "vfat", "zfs", "f2fs", "squashfs", "ramfs"};
+static const char *const local_types[] = {"ext2",     "ext3", "ext4", "xfs",  "btrfs",    "tmpfs", "overlay",
+                                          "devtmpfs", "vfat", "zfs",  "f2fs", "squashfs", "ramfs"};
 
 void ft_mounts_init(struct ft_mounts *mounts)
 {

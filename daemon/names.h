@@ -2,9 +2,10 @@
 //
 // What the ids of one segment stand for: files (a path, kind, device, inode) and strings of the application.
 //
-// DEFINE records of all threads are read before the calls of any, so a path is joined to its base when it is first used.
-// A PATH name goes after the call that used it, unless that call made it a descriptor's; what a descriptor was is kept,
-// and when the table is full names of closed descriptors go first. Who passes FT_NAMES_MAX loses names, not events.
+// DEFINE records of all threads are read before the calls of any, so a path is joined to its base when it is first
+// used. A PATH name goes after the call that used it, unless that call made it a descriptor's; what a descriptor was is
+// kept, and when the table is full names of closed descriptors go first. Who passes FT_NAMES_MAX loses names, not
+// events.
 //
 // Belongs to the thread that works on the process.
 #ifndef FT_DAEMON_NAMES_H
@@ -19,16 +20,16 @@
 enum { FT_NAMES_MAX = 65536, FT_NAMES_BYTES_MAX = 16 << 20 };
 
 struct ft_name {
-    uint32_t id;        // 0: the slot is empty
-    uint32_t base;      // until joined: id of what a relative path is relative to
-    uint32_t trace_id;  // FILE (strings: NAME) id in the trace file of `trace_part`, 0 not there yet
+    uint32_t id;       // 0: the slot is empty
+    uint32_t base;     // until joined: id of what a relative path is relative to
+    uint32_t trace_id; // FILE (strings: NAME) id in the trace file of `trace_part`, 0 not there yet
     uint32_t trace_part;
     uint32_t closed_in; // block in which a close named it, 0 none
     uint16_t bytes, bytes_got;
     char *text;
     uint64_t device, inode, birth; // birth: as in FT_EXT_KIND, with the inode's epoch
-    uint8_t define; // enum ft_define
-    uint8_t kind;   // enum ft_file_kind_wire
+    uint8_t define;                // enum ft_define
+    uint8_t kind;                  // enum ft_file_kind_wire
     bool is_joined, is_cut, is_kept, has_inode;
 };
 

@@ -9,7 +9,7 @@
 enum { FT_OPTIONS_SETS_MAX = 256 };
 
 struct ft_options {
-    const char *config_path; // NULL: the default one
+    const char *config_path;               // NULL: the default one
     const char *sets[FT_OPTIONS_SETS_MAX]; // key=value
     size_t set_count;
     bool only_check;

@@ -18,8 +18,8 @@ struct item {
 };
 
 static const struct item items[] = {
-    {FT_HELLO_EXE, offsetof(struct ft_process, exe)},          {FT_HELLO_ARGV, offsetof(struct ft_process, argv)},
-    {FT_HELLO_ENV, offsetof(struct ft_process, environment)},  {FT_HELLO_CGROUP, offsetof(struct ft_process, cgroup)},
+    {FT_HELLO_EXE, offsetof(struct ft_process, exe)},         {FT_HELLO_ARGV, offsetof(struct ft_process, argv)},
+    {FT_HELLO_ENV, offsetof(struct ft_process, environment)}, {FT_HELLO_CGROUP, offsetof(struct ft_process, cgroup)},
     {FT_HELLO_CWD, offsetof(struct ft_process, cwd)},
 };
 
@@ -116,7 +116,8 @@ static bool is_ours(const struct ft_process *process, uint64_t start_time)
     return age_ns > -YOUNG_NS && age_ns < YOUNG_NS;
 }
 
-static bool read_counters(const struct ft_process *process, struct ft_process_counters *out, struct ft_procfs_stat *stat)
+static bool read_counters(const struct ft_process *process, struct ft_process_counters *out,
+                          struct ft_procfs_stat *stat)
 {
     struct ft_procfs_io io;
     // stat is read second, and tells whether it was this process's io.
@@ -159,16 +160,16 @@ void ft_process_note_end(struct ft_process *process, int state, int64_t now_ns)
     atomic_store(&process->state, state);
 }
 
-// What /proc says of a living process that executed something; nothing where it ended meanwhile. Its counters run on over
-// exec: what the image before did is to be taken off. A process that was just made has done nothing.
+// What /proc says of a living process that executed something; nothing where it ended meanwhile. Its counters run on
+// over exec: what the image before did is to be taken off. A process that was just made has done nothing.
 static void read_proc(struct ft_process *process, char *cgroup, size_t room, struct ft_identity_input *input)
 {
     struct ft_procfs_stat stat = {0};
     struct ft_process_counters counters = {0};
     int n = ft_procfs_read(process->pid, "cgroup", cgroup, room);
-    bool has_stat = read_counters(process, &counters, &stat) ||
-                    (ft_procfs_stat(process->pid, &stat) == 0 &&
-                     (!process->start_time || stat.start_time == process->start_time));
+    bool has_stat =
+        read_counters(process, &counters, &stat) ||
+        (ft_procfs_stat(process->pid, &stat) == 0 && (!process->start_time || stat.start_time == process->start_time));
     if (!has_stat || !is_alive(process))
         return;
     process->start_time = stat.start_time;

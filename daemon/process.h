@@ -64,17 +64,17 @@ struct ft_process {
 
     // who: does not change
     uint32_t pid, ns_pid, parent_pid, uid, gid;
-    uint64_t start_time;      // of the pid, clock ticks after boot; 0 unknown
+    uint64_t start_time; // of the pid, clock ticks after boot; 0 unknown
     uint64_t pid_namespace;
-    int64_t start_ns;         // of the image
-    uint64_t parent_segment;  // 0 unknown
-    uint64_t segment_before;  // of the image before an exec
+    int64_t start_ns;        // of the image
+    uint64_t parent_segment; // 0 unknown
+    uint64_t segment_before; // of the image before an exec
     bool is_exec;
-    int pidfd;                // -1 where the kernel has none
-    uint64_t pidfd_id;        // the kernel's identity of the pid (6.9); 0 unknown
-    uint8_t *hello_bytes;     // the views below point into it
-    uint32_t clock;           // enum ft_clock
-    uint32_t image;           // enum ft_image
+    int pidfd;            // -1 where the kernel has none
+    uint64_t pidfd_id;    // the kernel's identity of the pid (6.9); 0 unknown
+    uint8_t *hello_bytes; // the views below point into it
+    uint32_t clock;       // enum ft_clock
+    uint32_t image;       // enum ft_image
     struct ft_bytes exe, argv, environment, cgroup, cwd;
     bool is_argv_cut;
     struct ft_identity identity;
@@ -95,12 +95,13 @@ struct ft_process {
     struct ft_process_lost *lost;
     uint32_t lost_count;
     bool is_corrupt, is_final;
-    bool is_drained; // it was over already when all that it had was copied: no more can come
-    bool is_pressed; // under half of its chunks are free: what is full is to be written at once
+    bool is_drained;        // it was over already when all that it had was copied: no more can come
+    bool is_pressed;        // under half of its chunks are free: what is full is to be written at once
     uint32_t chunks_wanted; // of the last look
-    char *exec_path; // what it is about to execute; NULL nothing
+    char *exec_path;        // what it is about to execute; NULL nothing
     uint64_t gap_stated[FT_SHIM_GAP_COUNT];
-    int64_t next_look_ns, look_interval_ns, oldest_ns; // oldest_ns: since when something waits in the segment, 0 nothing
+    int64_t next_look_ns, look_interval_ns,
+        oldest_ns; // oldest_ns: since when something waits in the segment, 0 nothing
     int64_t next_counters_ns, next_record_ns, last_event_ns;
     struct ft_process_counters first_counters, counters;
     int64_t end_ns;                // once is_final; 0: it lives on
@@ -111,13 +112,13 @@ struct ft_process {
     size_t quota_bytes; // charged to the user
 
     // between loop and worker
-    _Atomic int state;        // enum ft_process_state; released after what follows
+    _Atomic int state; // enum ft_process_state; released after what follows
     _Atomic int64_t ended_ns;
-    struct ft_process_counters end_counters; // read when it had ended and was not reaped yet
+    struct ft_process_counters end_counters;    // read when it had ended and was not reaped yet
     struct ft_process_counters_shared children; // of reaped children that have records of their own
     bool has_traced_parent;                     // which will have its counters
-    int32_t end_status;                      // likewise, as of wait(2); -1 not known
-    bool was_dead;                           // it had ended before it was admitted
+    int32_t end_status;                         // likewise, as of wait(2); -1 not known
+    bool was_dead;                              // it had ended before it was admitted
 
     // the loop's
     struct ft_process *next_of_pid;

@@ -96,8 +96,8 @@ int ft_procfs_io(uint32_t pid, struct ft_procfs_io *out)
         return n;
     text[n] = '\0';
     int found = sscanf(text,
-                       "rchar: %" SCNu64 " wchar: %" SCNu64 " syscr: %" SCNu64 " syscw: %" SCNu64 " read_bytes: %" SCNu64
-                       " write_bytes: %" SCNu64,
+                       "rchar: %" SCNu64 " wchar: %" SCNu64 " syscr: %" SCNu64 " syscw: %" SCNu64
+                       " read_bytes: %" SCNu64 " write_bytes: %" SCNu64,
                        &out->rchar, &out->wchar, &out->syscr, &out->syscw, &out->read_bytes, &out->write_bytes);
     return found == 6 ? 0 : -EBADMSG;
 }

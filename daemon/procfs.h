@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The few things that the daemon asks the kernel about a process: pidfds, their exit information, /proc/PID/stat and io.
+// The few things that the daemon asks the kernel about a process: pidfds, their exit information, /proc/PID/stat and
+// io.
 //
 // Everything here is read between two looks at the same pid; who must be sure that the pid was not used again checks
 // start_time, or that the pidfd still shows the process afterwards.
@@ -45,8 +46,8 @@ uint64_t ft_procfs_pidfd_id(int pidfd);
 // True once the process has ended (zombie or reaped).
 bool ft_procfs_has_ended(int pidfd);
 
-// Exit status of an ended process. PIDFD_GET_INFO knows it once it was reaped (6.15); before, /proc/PID/stat does, if we are
-// root or, as `uid` tells, its user.
+// Exit status of an ended process. PIDFD_GET_INFO knows it once it was reaped (6.15); before, /proc/PID/stat does, if
+// we are root or, as `uid` tells, its user.
 struct ft_procfs_exit ft_procfs_exit_of(int pidfd, uint32_t pid, uint64_t start_time, uint32_t uid);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Space on the spool's disk that is held back for the totals: a file without a name, given up when the disk is full, taken
-// again when there is room. As long as it is gone no blocks are written. Any thread.
+// Space on the spool's disk that is held back for the totals: a file without a name, given up when the disk is full,
+// taken again when there is room. As long as it is gone no blocks are written. Any thread.
 #ifndef FT_DAEMON_RESERVE_H
 #define FT_DAEMON_RESERVE_H
 

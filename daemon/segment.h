@@ -2,9 +2,9 @@
 //
 // The daemon's view of one segment (proto/ring.h): a memfd that a client can write at any moment.
 //
-// Nothing is mapped. Bytes are copied out with pread(2) and looked at in the copy; geometry, the fill and the slots that
-// were consumed of each chunk are kept here, and every index is checked against them. Functions that return -EBADMSG say
-// "corrupt": the client is cut off, what was read before is kept.
+// Nothing is mapped. Bytes are copied out with pread(2) and looked at in the copy; geometry, the fill and the slots
+// that were consumed of each chunk are kept here, and every index is checked against them. Functions that return
+// -EBADMSG say "corrupt": the client is cut off, what was read before is kept.
 #ifndef FT_DAEMON_SEGMENT_H
 #define FT_DAEMON_SEGMENT_H
 

@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 // name, what it counts
-#define FT_STATUS_COUNTERS(X)                                                                                          \
-    X(attached, "processes attached")                                                                                  \
-    X(refused_message, "messages that were no attach message of a version we speak")                                   \
-    X(refused_memory, "segments that were no sealed memfd of ours")                                                    \
-    X(refused_limit, "processes over a limit")                                                                         \
-    X(refused_own, "processes that could not be taken for want of memory or descriptors")                             \
-    X(corrupt, "processes cut off because their segment contradicted itself")                                          \
-    X(events, "events written")                                                                                        \
-    X(blocks, "blocks written")                                                                                        \
-    X(bytes, "bytes written")                                                                                          \
+#define FT_STATUS_COUNTERS(X)                                                             \
+    X(attached, "processes attached")                                                     \
+    X(refused_message, "messages that were no attach message of a version we speak")      \
+    X(refused_memory, "segments that were no sealed memfd of ours")                       \
+    X(refused_limit, "processes over a limit")                                            \
+    X(refused_own, "processes that could not be taken for want of memory or descriptors") \
+    X(corrupt, "processes cut off because their segment contradicted itself")             \
+    X(events, "events written")                                                           \
+    X(blocks, "blocks written")                                                           \
+    X(bytes, "bytes written")                                                             \
     X(disk_full, "writes that failed")
 
 struct ft_status {

@@ -47,7 +47,8 @@ static int make_folder(const struct ft_job *job, char *out, size_t room)
     clean_component(name, sizeof(name), job->key);
     for (int level = 0; level < 2; level++) {
         size_t used = strlen(out);
-        int n = level ? snprintf(out + used, room - used, "/%s", name) : snprintf(out + used, room - used, "/%u", job->uid);
+        int n =
+            level ? snprintf(out + used, room - used, "/%s", name) : snprintf(out + used, room - used, "/%u", job->uid);
         if (n < 0 || (size_t)n >= room - used)
             return -ENAMETOOLONG;
         if (mkdir(out, 0750) < 0 && errno != EEXIST)

@@ -2,9 +2,9 @@
 //
 // The trace file of one job: encoding by proto/trace_writer.h, whole frames to the disk, rotation, a full disk.
 //
-// A file is created with the first process that has something to say, never opened again. On a full disk what was written
-// in part is cut off again, blocks are refused (their rows are dropped as disk_full) and tried again once a second;
-// records, which are small, take the spool's reserve.
+// A file is created with the first process that has something to say, never opened again. On a full disk what was
+// written in part is cut off again, blocks are refused (their rows are dropped as disk_full) and tried again once a
+// second; records, which are small, take the spool's reserve.
 //
 // Belongs to the worker that has the job.
 #ifndef FT_DAEMON_STORAGE_H
@@ -21,11 +21,11 @@ struct ft_job;
 struct ft_storage {
     struct ft_trace_writer *writer; // NULL: no file yet
     int fd;
-    uint32_t part;          // counts the files of this job, from 1: ids of another part mean nothing
-    int64_t created_ns;     // CLOCK_MONOTONIC
-    int64_t retry_ns;       // the disk is full: blocks are not tried before; 0: it is not
-    uint32_t number;        // n of the next file's name
-    bool has_failed;        // said once that no file can be made
+    uint32_t part;      // counts the files of this job, from 1: ids of another part mean nothing
+    int64_t created_ns; // CLOCK_MONOTONIC
+    int64_t retry_ns;   // the disk is full: blocks are not tried before; 0: it is not
+    uint32_t number;    // n of the next file's name
+    bool has_failed;    // said once that no file can be made
     char path[4096];
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // vfork children: they run on their parent's memory, so what they do stands in the parent's line, between two VFORK
-// records. The first tells the child's pid, or, where it was not known by then, the second does. In the trace a child is a process of its own, of the rows in
-// between; they are taken off its parent's figures.
+// records. The first tells the child's pid, or, where it was not known by then, the second does. In the trace a child
+// is a process of its own, of the rows in between; they are taken off its parent's figures.
 //
 // Belongs to the worker that has the job.
 #ifndef FT_DAEMON_VFORK_H

@@ -83,7 +83,8 @@ static void test_many_pairs_are_thinned_out_and_the_oldest_stays(void **state)
     ft_clock_init(&clock_pairs, 10000000);
     clock_pairs.count = 0;
     for (uint64_t i = 1; i <= 100000; i++)
-        ft_clock_push(&clock_pairs, (struct ft_clock_pair){.ticks = i * 20000000, .mono_ns = (int64_t)i * 10000000}, 40);
+        ft_clock_push(&clock_pairs, (struct ft_clock_pair){.ticks = i * 20000000, .mono_ns = (int64_t)i * 10000000},
+                      40);
     assert_true(clock_pairs.count <= FT_CLOCK_PAIRS_MAX);
     assert_int_equal(clock_pairs.pairs[0].ticks, 20000000);
     for (unsigned i = 1; i < clock_pairs.count; i++)

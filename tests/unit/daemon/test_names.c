@@ -95,10 +95,10 @@ static void test_lengths_that_contradict_each_other_are_corrupt(void **state)
 {
     static const uint64_t words[][2] = {
         // all | first << 16 | here << 32, flags
-        {10 | UINT64_C(11) << 16, 0},                          // begins behind its end
-        {10 | UINT64_C(5) << 16 | UINT64_C(6) << 32, 0},       // ends behind its end
-        {65535 | UINT64_C(33) << 32, 0},                       // more than its slots hold
-        {65535 | UINT64_C(17) << 32, FT_DEFINE_INODE},         // the same, with an inode before it
+        {10 | UINT64_C(11) << 16, 0},                    // begins behind its end
+        {10 | UINT64_C(5) << 16 | UINT64_C(6) << 32, 0}, // ends behind its end
+        {65535 | UINT64_C(33) << 32, 0},                 // more than its slots hold
+        {65535 | UINT64_C(17) << 32, FT_DEFINE_INODE},   // the same, with an inode before it
     };
     (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

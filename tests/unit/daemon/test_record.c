@@ -48,8 +48,8 @@ struct result_case {
 };
 
 static const struct result_case result_cases[] = {
-    {FT_RESULT_NONE, 0, 0, false, 0, "does not return"},   {FT_RESULT_ZERO, 0, 0, true, 0, "zero"},
-    {FT_RESULT_ERROR, 2, 0, true, -1, "failed"},           {FT_RESULT_FD, 0, 0, true, 5, "the descriptor"},
+    {FT_RESULT_NONE, 0, 0, false, 0, "does not return"},  {FT_RESULT_ZERO, 0, 0, true, 0, "zero"},
+    {FT_RESULT_ERROR, 2, 0, true, -1, "failed"},          {FT_RESULT_FD, 0, 0, true, 5, "the descriptor"},
     {FT_RESULT_SMALL, 0, 12345, true, 12345, "a number"},
 };
 
@@ -74,8 +74,8 @@ static void test_extensions_are_read_in_the_order_of_their_bits(void **state)
     struct ft_record_event event;
     (void)state;
     begin(0, FT_RESULT_EXT, 0, 0);
-    record[4] = FT_EXT_DURATION | FT_EXT_RESULT | FT_EXT_SIZE | FT_EXT_OFFSET | FT_EXT_BYTES | FT_EXT_ARG | FT_EXT_FILE2 |
-                FT_EXT_FD | FT_EXT_INODE | FT_EXT_KIND | FT_EXT_CORRELATION;
+    record[4] = FT_EXT_DURATION | FT_EXT_RESULT | FT_EXT_SIZE | FT_EXT_OFFSET | FT_EXT_BYTES | FT_EXT_ARG |
+                FT_EXT_FILE2 | FT_EXT_FD | FT_EXT_INODE | FT_EXT_KIND | FT_EXT_CORRELATION;
     uint64_t values[] = {1, (uint64_t)-2, 3, 4, 5, 6, 7, (uint32_t)-8, 9, 10, 2, 11};
     memcpy(record + 5, values, sizeof(values));
     assert_true(ft_record_event(record, 5, 0, &event));

@@ -173,8 +173,9 @@ static void test_stat_is_parsed_whatever_the_commands_name(void **state)
 {
     struct ft_procfs_stat stat;
     (void)state;
-    char text[] = "77 (a) Z 1 (b) Z 5 77 6 0 -1 4227148 19 0 8 0 0 0 0 0 20 0 1 0 81732 0 0 18446744073709551615 0 0 0 0 0 0 0 "
-                  "0 0 1 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 1792\n";
+    char text[] =
+        "77 (a) Z 1 (b) Z 5 77 6 0 -1 4227148 19 0 8 0 0 0 0 0 20 0 1 0 81732 0 0 18446744073709551615 0 0 0 0 0 0 0 "
+        "0 0 1 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 1792\n";
     assert_int_equal(ft_procfs_parse_stat(text, &stat), 0);
     assert_int_equal(stat.state, 'Z');
     assert_int_equal(stat.parent_pid, 5);
