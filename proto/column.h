@@ -41,7 +41,7 @@
     X(14, BYTES, unsigned)                                                                      \
     X(15, ARG, unsigned)                                                                        \
     X(16, ERR, signed)                                                                          \
-    X(17, FILE2, signed) /* - file */                                                           \
+    X(17, FILE2, signed) /* - file; where the column is absent, no row has one */                                                           \
     X(18, FD, signed)    /* - fd of the row before in the run (-1 before its first) */
 
 #define FT_COLUMN_ENUM(number, name, sign) FT_COLUMN_##name = (number),

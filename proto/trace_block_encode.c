@@ -224,7 +224,8 @@ static int encode_columns(struct ft_block_encoder *encoder, struct head *head)
                               is_signed[kind], &encoder->data, &column);
         if (rc)
             return rc;
-        if (column.planes == 0 && column.value == 0)
+        // Without FILE2 no row has a second file: readers need not look at shapes for it.
+        if (column.planes == 0 && column.value == 0 && kind != FT_COLUMN_FILE2)
             continue;
         flowtap__column__init(&head->columns[used]);
         head->columns[used].kind = column.kind;

@@ -50,6 +50,8 @@ int ft_decode_numbers(const struct ft_decode *decode, enum ft_column kind, size_
 int ft_decode_dense(struct ft_decode *decode, uint32_t mask, struct ft_rows *out);
 // Shapes, into the decoder's array.
 int ft_decode_shapes(const struct ft_decode *decode);
+// FILE2 alone, which is cheap.
+int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out);
 // SIZE ... FD by the shapes (trace_decode_shape.c).
 int ft_decode_shaped(const struct ft_decode *decode, struct ft_rows *out);
 

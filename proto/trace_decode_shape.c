@@ -19,6 +19,7 @@ static const struct {
     {FT_COLUMN_FD, FT_SHAPE_FD_AT, 3, FT_SHAPE_FD_TOLD},
 };
 #define SHAPED_COUNT (sizeof(shaped) / sizeof(shaped[0]))
+#define FILE2_SHAPED 6
 
 // Where the next told value of each column is taken from; all values that the
 // shapes speak of are there.
@@ -26,22 +27,48 @@ struct told {
     const uint64_t *size, *offset, *result, *bytes, *arg, *err, *file2, *fd;
 };
 
-// Decodes the columns of told values, as many of each as the shapes say.
-static int decode_told(const struct ft_decode *decode)
+// Decodes a column of told values, as many as the shapes say.
+static int decode_told_column(const struct ft_decode *decode, size_t k)
 {
     const uint16_t *shapes = decode->decoder->shapes;
+    unsigned mask = shaped[k].mask << shaped[k].at, told = shaped[k].told << shaped[k].at;
+    size_t count = 0;
 
-    for (size_t k = 0; k < SHAPED_COUNT; k++) {
-        unsigned mask = shaped[k].mask << shaped[k].at, told = shaped[k].told << shaped[k].at;
-        size_t count = 0;
-        int rc;
+    for (size_t i = 0; i < decode->rows; i++)
+        count += (shapes[i] & mask) == told;
+    return ft_decode_numbers(decode, shaped[k].column, count, decode->decoder->told[shaped[k].column]);
+}
 
-        for (size_t i = 0; i < decode->rows; i++)
-            count += (shapes[i] & mask) == told;
-        rc = ft_decode_numbers(decode, shaped[k].column, count, decode->decoder->told[shaped[k].column]);
-        if (rc)
-            return rc;
+static int decode_told(const struct ft_decode *decode)
+{
+    int rc = 0;
+
+    for (size_t k = 0; rc == 0 && k < SHAPED_COUNT; k++)
+        rc = decode_told_column(decode, k);
+    return rc;
+}
+
+int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out)
+{
+    struct ft_trace_decoder *decoder = decode->decoder;
+    const uint64_t *told = decoder->told[FT_COLUMN_FILE2];
+    int rc;
+
+    if (!decode->stored[FT_COLUMN_FILE2]) {
+        out->file2 = decoder->zeros;
+        return 0;
     }
+    rc = ft_decode_shapes(decode);
+    if (rc == 0)
+        rc = decode_told_column(decode, FILE2_SHAPED);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < decode->rows; i++) {
+        bool is_told = decoder->shapes[i] >> FT_SHAPE_FILE2_AT & 1;
+
+        decoder->file2[i] = is_told ? (uint32_t)(decoder->file[i] + *told++) : 0;
+    }
+    out->file2 = decoder->file2;
     return 0;
 }
 
@@ -113,7 +140,8 @@ static inline int32_t fd_of(unsigned code, const struct ft_shape_state *state, c
 }
 
 // One row; all its other columns are there.
-static inline void decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct told *told)
+static inline void decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct told *told,
+                              bool has_file2)
 {
     struct ft_shape_state *state = &decoder->shape;
     struct ft_shape_call *call = &state->calls[call_id];
@@ -139,7 +167,8 @@ static inline void decode_row(struct ft_trace_decoder *decoder, size_t i, unsign
     decoder->bytes[i] = bytes;
     decoder->arg[i] = by_call(arg_code, call->arg, 0, &told->arg);
     decoder->err[i] = (int32_t)by_call(err_code, (uint64_t)call->err, 0, &told->err);
-    decoder->file2[i] = field(shape, FT_SHAPE_FILE2_AT, 1) ? (uint32_t)(decoder->file[i] + *told->file2++) : 0;
+    decoder->file2[i] =
+        has_file2 && field(shape, FT_SHAPE_FILE2_AT, 1) ? (uint32_t)(decoder->file[i] + *told->file2++) : 0;
     if (size_code) {
         has |= FT_HAS_SIZE;
         call->size = size;
@@ -179,6 +208,7 @@ int ft_decode_shaped(const struct ft_decode *decode, struct ft_rows *out)
         .file2 = from[FT_COLUMN_FILE2],
         .fd = from[FT_COLUMN_FD],
     };
+    bool has_file2 = decode->stored[FT_COLUMN_FILE2] != NULL;
     int rc = ft_decode_shapes(decode);
 
     if (rc == 0)
@@ -189,7 +219,7 @@ int ft_decode_shaped(const struct ft_decode *decode, struct ft_rows *out)
     for (size_t run = 0, i = 0; run < decode->block->n_run_rows; run++) {
         ft_shape_begin_run(&decoder->shape);
         for (size_t last = i + decode->block->run_rows[run]; i < last; i++)
-            decode_row(decoder, i, out->call[i], &told);
+            decode_row(decoder, i, out->call[i], &told, has_file2);
     }
     out->size = decoder->size;
     out->offset = decoder->offset;

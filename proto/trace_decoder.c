@@ -8,11 +8,12 @@
 #define ROWS FT_TRACE_BLOCK_ROWS_MAX
 
 // The arrays of a decoder and the bytes of one of their items.
-#define ARRAYS(X)                                                                                                   \
-    X(numbers)                                                                                                      \
-    X(grouped) X(told[FT_COLUMN_SIZE]) X(told[FT_COLUMN_OFFSET]) X(told[FT_COLUMN_RESULT]) X(told[FT_COLUMN_BYTES]) \
-        X(told[FT_COLUMN_ARG]) X(told[FT_COLUMN_ERR]) X(told[FT_COLUMN_FILE2]) X(told[FT_COLUMN_FD]) X(start_ns)    \
-            X(dur_ns) X(size) X(offset) X(result) X(bytes) X(arg) X(runs) X(file) X(file2) X(context) X(name)       \
+#define ARRAYS(X)                                                                                                \
+    X(numbers)                                                                                                   \
+    X(grouped)                                                                                                   \
+    X(told[FT_COLUMN_SIZE]) X(told[FT_COLUMN_OFFSET]) X(told[FT_COLUMN_RESULT]) X(told[FT_COLUMN_BYTES])         \
+        X(told[FT_COLUMN_ARG]) X(told[FT_COLUMN_ERR]) X(told[FT_COLUMN_FILE2]) X(told[FT_COLUMN_FD]) X(start_ns) \
+            X(dur_ns) X(size) X(offset) X(result) X(bytes) X(arg) X(runs) X(file) X(file2) X(context) X(name)    \
                 X(category) X(fd) X(err) X(call) X(flags) X(shapes) X(kind) X(has)
 
 int ft_trace_decoder_create(struct ft_trace_decoder **out)
@@ -168,14 +169,17 @@ int ft_decoder_decode(struct ft_trace_decoder *decoder, const Flowtap__Block *me
 {
     struct ft_decode decode = {.decoder = decoder, .block = message, .rows = message->rows};
     struct ft_rows rows = {0};
-    uint32_t needed = mask & FT_COL_SHAPED ? mask | FT_COL_CALL | FT_COL_FILE : mask;
+    uint32_t shaped = mask & FT_COL_SHAPED;
+    uint32_t needed = shaped ? mask | FT_COL_CALL | FT_COL_FILE : mask;
     int rc = find_columns(&decode, data);
 
     if (rc)
         return rc;
     put_runs(decoder, message, &rows);
     rc = ft_decode_dense(&decode, needed, &rows);
-    if (rc == 0 && mask & FT_COL_SHAPED)
+    if (rc == 0 && shaped == FT_COL_FILE2)
+        rc = ft_decode_file2(&decode, &rows);
+    else if (rc == 0 && shaped)
         rc = ft_decode_shaped(&decode, &rows);
     if (rc == 0)
         *out = rows;
