@@ -104,8 +104,8 @@ struct ft_call_state ft_begin_nested(struct ft_call_state state, const void *fra
 void ft_end_nested(struct ft_call_state state);
 void ft_end_rare(struct ft_call_state state, unsigned call, const struct ft_args *args, long result, uint64_t end,
                  int64_t position);
-/* Writes the record, with what extensions it needs. */
-void ft_end_slow(const struct ft_call_state *state, unsigned call, const struct ft_outcome *outcome);
+/* Finds files and error, and writes the record, with what extensions it needs. Both structs are used up. */
+void ft_end_slow(struct ft_call_state *state, unsigned call, struct ft_outcome *outcome);
 /* After a call that opened `fd`: its slot; kind and inode go to the outcome. */
 void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *outcome, int fd, int flags, int is_stream);
 /* The last step of ft_end_slow, for wrappers that have found the files and the error themselves. */

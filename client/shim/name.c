@@ -139,8 +139,7 @@ static int is_wanted(int dirfd, const char *path, size_t n) {
 
 uint32_t ft_name_path(int dirfd, const char *path, int *is_cut) {
     if (path == NULL || path[0] == 0) return dirfd == FT_AT_FDCWD ? 0 : directory_file(dirfd);
-    size_t n = 0;
-    while (n < FT_PATH_KEPT_BYTES && path[n] != 0) n++;
+    size_t n = ft_length_most(path, FT_PATH_KEPT_BYTES);
     if (n == FT_PATH_KEPT_BYTES) *is_cut = 1;
     if (!is_wanted(dirfd, path, n)) return FT_FILE_EXCLUDED;
     struct definition d = {.type = FT_DEFINE_PATH, .bytes = path, .n = n, .flags = *is_cut ? FT_DEFINE_CUT : 0u};

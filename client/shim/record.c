@@ -124,12 +124,24 @@ static enum ft_result result_of(struct draft *draft, const struct ft_outcome *o,
     return FT_RESULT_EXT;
 }
 
+/* Words of the extension behind its mask. */
+static unsigned extension_words(unsigned mask) {
+    return (unsigned)__builtin_popcount(mask) + (mask & FT_EXT_INODE ? 1 : 0);
+}
+
+static void write_extension(uint64_t *to, const struct draft *draft) {
+    *to++ = draft->mask;
+    for (unsigned mask = draft->mask; mask != 0; mask &= mask - 1) {
+        unsigned bit = (unsigned)__builtin_ctz(mask);
+        *to++ = draft->ext[bit];
+        if (bit == EXT_INODE_BIT) *to++ = draft->second_inode;
+    }
+}
+
 static void write_record(const struct ft_call_state *state, unsigned call, const struct draft *draft, uint64_t duration,
                          uint64_t end, uint64_t bytes) {
-    unsigned words = 0;
-    for (unsigned i = 0; i < EXT_BITS; i++)
-        if (draft->mask & 1u << i) words += i == EXT_INODE_BIT ? 2 : 1;
-    uint32_t slots = draft->mask == 0 ? 1 : 1 + (1 + words + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
+    uint32_t slots = 1;
+    if (draft->mask != 0) slots += (1 + extension_words(draft->mask) + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
     struct ft_chunk_head *chunk;
     ft_local_increment(&state->line->emitted);
     uint64_t *word = ft_ring_reserve(ft_thread.writer, slots, end, &chunk);
@@ -140,13 +152,7 @@ static void write_record(const struct ft_call_state *state, unsigned call, const
     word[1] = (end - chunk->base_ticks) | (duration >= FT_DURATION_EXT ? FT_DURATION_EXT : duration) << 40;
     word[2] = draft->word2;
     word[3] = draft->word3;
-    if (slots > 1) word[4] = draft->mask;
-    uint64_t *next = word + 5;
-    for (unsigned i = 0; i < EXT_BITS; i++) {
-        if (!(draft->mask & 1u << i)) continue;
-        *next++ = draft->ext[i];
-        if (i == EXT_INODE_BIT) *next++ = draft->second_inode;
-    }
+    if (slots > 1) write_extension(word + FT_SLOT_WORDS, draft);
     /* Release: partner is the reader's second look at the chunk (proto/ring.h). */
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, slots, call, draft->flags, chunk->fill, draft->fd16),
                      __ATOMIC_RELEASE);
@@ -208,7 +214,11 @@ static unsigned state_flags(const struct ft_call_state *state, const struct ft_o
 
 void ft_record(const struct ft_call_state *state, unsigned call, const struct ft_outcome *o) {
     const struct ft_args *a = o->args;
-    struct draft draft = {.flags = state_flags(state, o), .word2 = state->file};
+    struct draft draft; /* its extensions are set where the mask says so */
+    draft.mask = 0;
+    draft.flags = state_flags(state, o);
+    draft.word2 = state->file;
+    draft.second_inode = 0;
     uint64_t size = 0, duration = o->end - state->start;
     int64_t offset = 0;
     int opened = a->ret == FT_RET_FD && o->result >= 0;
@@ -305,20 +315,18 @@ static void note_transfer(const struct ft_call_state *state, struct ft_outcome *
     }
 }
 
-void ft_end_slow(const struct ft_call_state *running, unsigned call, const struct ft_outcome *given) {
-    struct ft_call_state state = *running;
-    struct ft_outcome o = *given;
-    const struct ft_args *a = o.args;
-    if (!o.has_error) o.error = error_of(a->ret, &o.result, errno);
-    if (a->has_path && o.error != EFAULT) {
-        state.slot = NULL;
-        state.file = ft_name_path(a->dirfd, a->path, &o.is_cut);
+void ft_end_slow(struct ft_call_state *state, unsigned call, struct ft_outcome *o) {
+    const struct ft_args *a = o->args;
+    if (!o->has_error) o->error = error_of(a->ret, &o->result, errno);
+    if (a->has_path && o->error != EFAULT) {
+        state->slot = NULL;
+        state->file = ft_name_path(a->dirfd, a->path, &o->is_cut);
     }
-    if (a->has_path2 && o.error != EFAULT) o.file2 = ft_name_path(a->dirfd2, a->path2, &o.is_cut);
-    if (o.file2 == FT_FILE_EXCLUDED) o.file2 = 0;
-    if (a->opens && o.error == 0) ft_note_opened(&state, &o, (int)o.result, (int)a->arg, 0);
-    if (state.file == FT_FILE_EXCLUDED) return;
-    if (a->has_fd2) note_transfer(&state, &o, call);
-    ft_record(&state, call, &o);
-    if (a->renames && o.error == 0) ft_fd_forget_directories();
+    if (a->has_path2 && o->error != EFAULT) o->file2 = ft_name_path(a->dirfd2, a->path2, &o->is_cut);
+    if (o->file2 == FT_FILE_EXCLUDED) o->file2 = 0;
+    if (a->opens && o->error == 0) ft_note_opened(state, o, (int)o->result, (int)a->arg, 0);
+    if (state->file == FT_FILE_EXCLUDED) return;
+    if (a->has_fd2) note_transfer(state, o, call);
+    ft_record(state, call, o);
+    if (a->renames && o->error == 0) ft_fd_forget_directories();
 }

@@ -29,6 +29,19 @@
     ret FT_WRAPPER(name) params
 #endif
 
+/*
+ * A wrapper that a row makes has two parts, so that where tracing is off nothing is saved on the stack: the entry jumps
+ * to the real function or to the body.
+ */
+#define FT_ENTRY(returns, name, params, arguments)                                                                     \
+    static __attribute__((noinline)) returns ft_body_##name params;                                                    \
+    FT_EXPORT(returns, name, params) {                                                                       \
+        FT_REAL_IF_KNOWN(returns, name, params);                                                                       \
+        if (ft_thread.mode == FT_MODE_OFF && real != NULL) return real arguments;                                      \
+        return ft_body_##name arguments;                                                                               \
+    }                                                                                                                  \
+    static returns ft_body_##name params
+
 /* What to record: designated initializers of struct ft_args. */
 #define FD(x) .has_fd = 1, .fd = (x)
 #define FD2(x) .has_fd2 = 1, .fd2 = (x)
@@ -60,6 +73,9 @@
 /* `real`: the function that the wrapper stands before. NULL only where a library lacks it. */
 #define FT_REAL(ret, name, params) ret(*real) params = (ret(*) params)ft_real(FT_CALL_ID_##name)
 
+#define FT_REAL_IF_KNOWN(ret, name, params)                                                                            \
+    ret(*real) params = (ret(*) params)__atomic_load_n(&ft_real_table[FT_CALL_ID_##name], __ATOMIC_RELAXED)
+
 #define FT_MAKE(id, name, category, group, shape, ...) FT_SHAPE_##shape(id, name, __VA_ARGS__)
 
 /* A result as a number. Functions of a library that is not there say so. */
@@ -77,7 +93,7 @@
     } while (0)
 
 #define FT_SHAPE_FD(id, name, returns, params, arguments, got, ...)                                                    \
-    FT_EXPORT(returns, name, params) {                                                                                 \
+    FT_ENTRY(returns, name, params, arguments) {                                                                       \
         FT_REAL(returns, name, params);                                                                                \
         if (ft_unlikely(real == NULL)) return FT_ABSENT(returns);                                                      \
         if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
@@ -90,7 +106,7 @@
     }
 
 #define FT_SHAPE_FD_VOID(id, name, returns, params, arguments, got, ...)                                               \
-    FT_EXPORT(void, name, params) {                                                                                    \
+    FT_ENTRY(void, name, params, arguments) {                                                                          \
         FT_REAL(void, name, params);                                                                                   \
         if (ft_unlikely(real == NULL)) return;                                                                         \
         if (ft_unlikely(!ft_enter())) {                                                                                \
@@ -106,12 +122,12 @@
 
 /* Out of line: begins a call that has no descriptor, ends one with everything. */
 void ft_path_begin(struct ft_call_state *state, unsigned call);
-void ft_path_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result);
+void ft_path_end(struct ft_call_state *state, unsigned call, const struct ft_args *args, long result);
 /* A call recorded before it is made, with duration 0. */
 void ft_event_before(unsigned call, const struct ft_args *args);
 
 #define FT_SHAPE_PATH(id, name, returns, params, arguments, got, ...)                                                  \
-    FT_EXPORT(returns, name, params) {                                                                                 \
+    FT_ENTRY(returns, name, params, arguments) {                                                                       \
         FT_REAL(returns, name, params);                                                                                \
         if (ft_unlikely(real == NULL)) return FT_ABSENT(returns);                                                      \
         if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
@@ -129,7 +145,7 @@ void ft_event_before(unsigned call, const struct ft_args *args);
     FT_SHAPE_PATH(id, name, returns, params, arguments, got, PATH(path), __VA_ARGS__)
 
 #define FT_SHAPE_MAP(id, name, returns, params, arguments, got, ...)                                                   \
-    FT_EXPORT(returns, name, params) {                                                                                 \
+    FT_ENTRY(returns, name, params, arguments) {                                                                       \
         FT_REAL(returns, name, params);                                                                                \
         if (fd < 0 || (flags & MAP_ANONYMOUS) || ft_unlikely(!ft_enter())) return real arguments;                      \
         const struct ft_args args = {__VA_ARGS__};                                                                     \
@@ -144,7 +160,7 @@ void ft_event_before(unsigned call, const struct ft_args *args);
 void ft_stream_opened(const struct ft_call_state *state, unsigned call, const struct ft_args *args, int fd, int flags);
 
 #define FT_SHAPE_DIRECTORY(id, name, returns, params, arguments, got, ...)                                             \
-    FT_EXPORT(returns, name, params) {                                                                                 \
+    FT_ENTRY(returns, name, params, arguments) {                                                                       \
         FT_REAL(returns, name, params);                                                                                \
         if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
         struct ft_call_state state;                                                                                    \

@@ -37,11 +37,10 @@ uint64_t ft_stdio_take_unseen(FILE *stream) {
     return take_unseen(stream, slot_of(stream));
 }
 
-void ft_stdio_begin(struct ft_stdio *io, unsigned call, const struct ft_args *args) {
-    io->args = *args;
+void ft_stdio_begin(struct ft_stdio *io, unsigned call) {
     io->buffered = 0;
     io->unseen = 0;
-    FILE *stream = args->stream;
+    FILE *stream = io->args.stream;
     if (stream != NULL && stream->_fileno >= 0) {
         io->args.has_fd = 1;
         io->args.fd = stream->_fileno;
@@ -59,9 +58,30 @@ static int stream_error(const FILE *stream) {
     return stream != NULL && (stream->_flags & STREAM_ERROR) ? errno : 0;
 }
 
+/* Most calls on streams: nothing or all that was asked moved, or as much as the result says, and no error. */
+static int end_in_one_slot(struct ft_stdio *io, unsigned call, uint64_t end, long result, uint64_t bytes) {
+    const struct ft_args *a = &io->args;
+    if (ft_thread.mode != FT_MODE_ON || result < 0 || (uint64_t)result > FT_OFFSET_MAX) return 0;
+    if (a->ret != FT_RET_ITEMS && a->ret != FT_RET_CHARACTER) return 0;
+    if (a->ret == FT_RET_ITEMS && (io->args.stream->_flags & STREAM_ERROR)) return 0;
+    unsigned flags = 0;
+    if (bytes == 0)
+        flags = FT_CALL_NO_BYTES;
+    else if (a->has_size && bytes == (uint64_t)a->size)
+        flags = FT_CALL_BYTES_SIZE;
+    else if (bytes != (uint64_t)result)
+        return 0;
+    if (io->state.slot != NULL && __atomic_load_n(&io->state.slot->generation, __ATOMIC_RELAXED) != io->state.generation)
+        flags |= FT_CALL_RACED;
+    unsigned code = result == 0 ? FT_RESULT_ZERO : FT_RESULT_SMALL;
+    return ft_end_in_one_slot(&io->state, call, a, end, (uint64_t)result, flags, code, 0);
+}
+
 static void end(struct ft_stdio *io, unsigned call, long result, uint64_t bytes, int has_bytes) {
-    struct ft_outcome o = {.args = &io->args, .result = result, .end = ft_end_clock(&io->state)};
+    uint64_t now = ft_end_clock(&io->state);
     if (io->state.excluded) return;
+    if (has_bytes && end_in_one_slot(io, call, now, result, bytes)) return;
+    struct ft_outcome o = {.args = &io->args, .result = result, .end = now};
     o.has_bytes = has_bytes != 0;
     o.bytes = bytes;
     if (io->args.ret == FT_RET_ITEMS || io->args.ret == FT_RET_CHARACTER || io->args.ret == FT_RET_END) {
@@ -105,9 +125,8 @@ void ft_stdio_end(struct ft_stdio *io, unsigned call, long result) {
 static void finish_stream(FILE *stream) {
     uint64_t unseen = ft_stdio_take_unseen(stream);
     if (unseen == 0) return;
-    const struct ft_args args = {.has_stream = 1, .stream = stream, .ret = FT_RET_STATUS};
-    struct ft_stdio io;
-    ft_stdio_begin(&io, FT_CALL_ID_fflush, &args);
+    struct ft_stdio io = {.args = {.has_stream = 1, .stream = stream, .ret = FT_RET_STATUS}};
+    ft_stdio_begin(&io, FT_CALL_ID_fflush);
     io.unseen = unseen;
     ft_stdio_end_output(&io, FT_CALL_ID_fflush, 0, 0);
 }

@@ -19,8 +19,8 @@ struct ft_stdio {
     uint64_t unseen; /* output: put by inlined code since the last recorded call */
 };
 
-/* Fills args.fd from args.stream (which may be NULL: no stream). */
-void ft_stdio_begin(struct ft_stdio *io, unsigned call, const struct ft_args *args);
+/* With io->args given; fills args.fd from args.stream (which may be NULL: no stream). */
+void ft_stdio_begin(struct ft_stdio *io, unsigned call);
 /* `delivered`: bytes that the call itself gave to or took from the program. */
 void ft_stdio_end_input(struct ft_stdio *io, unsigned call, long result, uint64_t delivered);
 /* scanf: how much it consumed is not told, and taken from the stream's own pointers. */

@@ -136,13 +136,24 @@ FT_HOT void ft_copy(void *to, const void *from, size_t n) {
 #endif
 }
 
-FT_HOT size_t ft_length(const char *text) {
-    size_t n = 0;
-    while (text[n] != 0) {
-        n++;
-        __asm__ volatile("" : : : "memory");
+/* Length of a string, at most `most`. By aligned words, which never reach into a page that the string does not. */
+FT_HOT size_t ft_length_most(const char *text, size_t most) {
+    typedef uint64_t __attribute__((may_alias)) word_t;
+    const char *at = text;
+    for (; (uintptr_t)at % sizeof(word_t) != 0; at++)
+        if (*at == 0 || (size_t)(at - text) >= most) return (size_t)(at - text) < most ? (size_t)(at - text) : most;
+    for (;; at += sizeof(word_t)) {
+        uint64_t word = *(const word_t *)(const void *)at;
+        uint64_t zeros = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
+        size_t n = (size_t)(at - text);
+        if (zeros != 0) n += (unsigned)__builtin_ctzll(zeros) / 8;
+        if (n >= most) return most;
+        if (zeros != 0) return n;
     }
-    return n;
+}
+
+FT_HOT size_t ft_length(const char *text) {
+    return ft_length_most(text, SIZE_MAX);
 }
 
 FT_HOT int ft_is_equal(const char *a, const char *b, size_t n) {

@@ -33,7 +33,7 @@ void ft_path_begin(struct ft_call_state *state, unsigned call) {
     ft_begin(state, call, &none);
 }
 
-void ft_path_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result) {
+void ft_path_end(struct ft_call_state *state, unsigned call, const struct ft_args *args, long result) {
     struct ft_outcome outcome = {.args = args, .result = result, .end = ft_end_clock(state)};
     ft_end_slow(state, call, &outcome);
 }

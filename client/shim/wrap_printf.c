@@ -16,9 +16,9 @@ typedef int vprint_checked_function(FILE *, int, const char *, va_list);
 static int print(unsigned call, FILE *f, const char *format, va_list list) {
     vprint_function *real = (vprint_function *)ft_real(FT_CALL_ID_vfprintf);
     if (!ft_enter()) return real(f, format, list);
-    const struct ft_args args = {STREAM(f), RET(CHARACTER)};
     struct ft_stdio io;
-    ft_stdio_begin(&io, call, &args);
+    io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
+    ft_stdio_begin(&io, call);
     int r = real(f, format, list);
     ft_stdio_end_output(&io, call, r, r > 0 ? (uint64_t)r : 0);
     return r;
@@ -27,9 +27,9 @@ static int print(unsigned call, FILE *f, const char *format, va_list list) {
 static int print_checked(unsigned call, FILE *f, int flag, const char *format, va_list list) {
     vprint_checked_function *real = (vprint_checked_function *)ft_real(FT_CALL_ID___vfprintf_chk);
     if (!ft_enter()) return real(f, flag, format, list);
-    const struct ft_args args = {STREAM(f), RET(CHARACTER)};
     struct ft_stdio io;
-    ft_stdio_begin(&io, call, &args);
+    io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
+    ft_stdio_begin(&io, call);
     int r = real(f, flag, format, list);
     ft_stdio_end_output(&io, call, r, r > 0 ? (uint64_t)r : 0);
     return r;
@@ -38,9 +38,9 @@ static int print_checked(unsigned call, FILE *f, int flag, const char *format, v
 static int scan(unsigned call, unsigned real_call, FILE *f, const char *format, va_list list) {
     vprint_function *real = (vprint_function *)ft_real(real_call);
     if (!ft_enter()) return real(f, format, list);
-    const struct ft_args args = {STREAM(f), RET(CHARACTER)};
     struct ft_stdio io;
-    ft_stdio_begin(&io, call, &args);
+    io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
+    ft_stdio_begin(&io, call);
     int r = real(f, format, list);
     ft_stdio_end_scan(&io, call, r);
     return r;

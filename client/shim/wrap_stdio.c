@@ -30,13 +30,13 @@
 
 /* Body of all stream wrappers; `finish` ends the record, with the result in r. */
 #define STREAM_BODY(id, name, returns, params, arguments, finish, ...)                                                 \
-    FT_EXPORT(returns, name, params) {                                                                                 \
+    FT_ENTRY(returns, name, params, arguments) {                                                                       \
         FT_REAL(returns, name, params);                                                                                \
         if (ft_unlikely(real == NULL)) return FT_ABSENT(returns);                                                      \
         if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
-        const struct ft_args args = {__VA_ARGS__};                                                                     \
         struct ft_stdio io;                                                                                            \
-        ft_stdio_begin(&io, id, &args);                                                                                \
+        io.args = (struct ft_args){__VA_ARGS__};                                                                     \
+        ft_stdio_begin(&io, id);                                                                                \
         returns r = real arguments;                                                                                    \
         finish;                                                                                                        \
         return r;                                                                                                      \
@@ -63,22 +63,22 @@
 #define FT_SHAPE_STDIO_WIDE_STRING(id, name, returns, params, arguments, got, ...)                                     \
     STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end(&io, id, r != NULL), __VA_ARGS__)
 #define FT_SHAPE_STDIO_OTHER_VOID(id, name, returns, params, arguments, got, ...)                                      \
-    FT_EXPORT(void, name, params) {                                                                                    \
+    FT_ENTRY(void, name, params, arguments) {                                                                          \
         FT_REAL(void, name, params);                                                                                   \
         if (ft_unlikely(!ft_enter())) {                                                                                \
             real arguments;                                                                                            \
             return;                                                                                                    \
         }                                                                                                              \
-        const struct ft_args args = {__VA_ARGS__};                                                                     \
         struct ft_stdio io;                                                                                            \
-        ft_stdio_begin(&io, id, &args);                                                                                \
+        io.args = (struct ft_args){__VA_ARGS__};                                                                     \
+        ft_stdio_begin(&io, id);                                                                                \
         real arguments;                                                                                                \
         ft_stdio_end(&io, id, 0);                                                                                      \
     }
 #define FT_SHAPE_STDIO_SEEK_VOID FT_SHAPE_STDIO_OTHER_VOID
 
 #define FT_SHAPE_FOPEN(id, name, returns, params, arguments, got, ...)                                                 \
-    FT_EXPORT(returns, name, params) {                                                                                 \
+    FT_ENTRY(returns, name, params, arguments) {                                                                       \
         FT_REAL(returns, name, params);                                                                                \
         if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
         struct ft_call_state state;                                                                                    \
@@ -112,9 +112,9 @@ void ft_stream_opened(const struct ft_call_state *running, unsigned call, const 
 FT_EXPORT(int, fclose, (FILE * f)) {
     FT_REAL(int, fclose, (FILE *));
     if (f == NULL || !ft_enter()) return real(f);
-    const struct ft_args args = {STREAM(f), RET(CHARACTER)};
     struct ft_stdio io;
-    ft_stdio_begin(&io, FT_CALL_ID_fclose, &args);
+    io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
+    ft_stdio_begin(&io, FT_CALL_ID_fclose);
     if (io.args.has_fd) ft_fd_closing(io.args.fd);
     io.args.stream = NULL; /* gone after the call */
     int r = real(f);
@@ -176,9 +176,9 @@ FT_EXPORT(FILE *, popen, (const char *command, const char *mode)) {
 FT_EXPORT(int, pclose, (FILE * f)) {
     FT_REAL(int, pclose, (FILE *));
     if (f == NULL || !ft_enter()) return real(f);
-    const struct ft_args args = {STREAM(f), RET(VALUE)};
     struct ft_stdio io;
-    ft_stdio_begin(&io, FT_CALL_ID_pclose, &args);
+    io.args = (struct ft_args){STREAM(f), RET(VALUE)};
+    ft_stdio_begin(&io, FT_CALL_ID_pclose);
     if (io.args.has_fd) ft_fd_closing(io.args.fd);
     io.args.stream = NULL;
     int r = real(f);
