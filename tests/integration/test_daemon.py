@@ -35,7 +35,7 @@ def test_a_stale_socket_is_taken_over(tap):
 
 def test_wrong_settings_are_one_line(tap):
     for words in (["--set", "no_such_key=1"], ["--set", "socket"], ["--no-such-option"],
-                  ["--set", f"socket={tap.folder}/s", "--set", f"spool_dir={tap.folder}/absent/deeper"]):
+                  ["--set", f"socket={tap.folder}/s", "--set", "spool_dir=/dev/null/spool"]):
         done = harness.call([harness.FLOWTAPD, *words], deadline=20)
         assert done.returncode in (1, 2) and done.stderr.count(b"\n") == 1, (words, done.returncode, done.stderr)
 

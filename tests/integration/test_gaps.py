@@ -78,7 +78,8 @@ def test_root_without_the_library(tap):
     assert plain.stdout == b"inside\n"
     trace = tap.run(["sh", "-c", f"chroot {root} /bin/cat /text; true"])
     assert trace.ran.stdout == plain.stdout
-    gap_of(trace, "container", "/bin/cat")
+    # of a process that has ended nobody can ask any more what it saw
+    assert [g["kind"] for g in trace.gaps() if g["exe"] == "/bin/cat"] in (["container"], ["not_attached"]), trace.gaps()
 
 
 def test_io_uring_is_said(tap):
