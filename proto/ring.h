@@ -132,14 +132,14 @@ struct ft_head {
 
 /* One line per writing thread. A line (and its chunk) of a thread that ended goes to a later one: THREAD record. */
 struct ft_line {
-    uint32_t tid;        /* 0: unknown (attached under a filter), or line not in use */
-    uint32_t ordinal;    /* 1, 2, ...: order of first event among the threads of this image */
-    uint64_t emitted;    /* events, whether kept or not */
-    uint64_t dropped;    /* of these: no chunk could be had (ring_full) */
-    uint32_t call;       /* call that is running now; 0: none */
-    uint32_t file;       /* its file id; 0: none */
-    uint64_t call_start; /* ticks */
-    int32_t fd;          /* of the running call; -1: none */
+    uint32_t tid;           /* 0: unknown (attached under a filter), or line not in use */
+    uint32_t ordinal;       /* 1, 2, ...: order of first event among the threads of this image */
+    uint64_t emitted;       /* events, whether kept or not */
+    uint64_t dropped;       /* of these: no chunk could be had (ring_full) */
+    uint32_t call;          /* call that is running now; 0: none */
+    uint32_t file;          /* its file id; 0: none */
+    uint64_t call_start;    /* ticks */
+    int32_t fd;             /* of the running call; -1: none */
     uint32_t dropped_limit; /* of emitted: this thread had no line of its own (line 0 only) */
     uint64_t reserved[2];
 };
@@ -167,8 +167,8 @@ struct ft_chunk_head {
 
 struct ft_hello {
     uint32_t pid, ppid, tid;
-    uint32_t image; /* enum ft_image */
-    uint32_t clock; /* enum ft_clock */
+    uint32_t image;       /* enum ft_image */
+    uint32_t clock;       /* enum ft_clock */
     uint32_t items_bytes; /* used by the items behind this struct */
     uint32_t items_cut;   /* 1: some were left out or shortened */
     uint32_t shim_version;
@@ -210,16 +210,16 @@ enum ft_record {
     FT_RECORD_TAGS = 8,
     FT_RECORD_LOSS = 9,
     FT_RECORD_PAD = 10, /* fills a chunk's rest; its slot count may be the largest that fits, repeated */
-};                      /* others: skipped by their slot count */
+}; /* others: skipped by their slot count */
 
 /*
  * Word 0 of every record:   0-3 kind | 4-8 slots-1 | 9-18 call | 19-31 flags | 32-47 fill | 48-63 fd
  * fd: FT_FD16_NONE none, FT_FD16_EXT in the extension.
  */
-#define FT_W0(kind, slots, call, flags, fill, fd16)                                                                    \
-    ((uint64_t)(kind) | ((uint64_t)((slots)-1) << 4) | ((uint64_t)(call) << 9) | ((uint64_t)(flags) << 19) |           \
+#define FT_W0(kind, slots, call, flags, fill, fd16)                                                            \
+    ((uint64_t)(kind) | ((uint64_t)((slots) - 1) << 4) | ((uint64_t)(call) << 9) | ((uint64_t)(flags) << 19) | \
      ((uint64_t)(uint16_t)(fill) << 32) | ((uint64_t)(uint16_t)(fd16) << 48))
-#define FT_W0_KIND(w) ((unsigned)(w)&15u)
+#define FT_W0_KIND(w) ((unsigned)(w) & 15u)
 #define FT_W0_SLOTS(w) (((unsigned)((w) >> 4) & 31u) + 1u)
 #define FT_W0_CALL(w) ((unsigned)((w) >> 9) & 1023u)
 #define FT_W0_FLAGS(w) ((unsigned)((w) >> 19) & 8191u)
@@ -248,24 +248,24 @@ enum ft_record {
 #define FT_W3_RESULT(w) ((unsigned)((w) >> 60))
 
 enum ft_call_flags {
-    FT_CALL_OFFSET = 1,   /* offset is present (word 3, or FT_EXT_OFFSET) */
-    FT_CALL_SIZE = 2,     /* size is present (word 2, or FT_EXT_SIZE) */
-    FT_CALL_COARSE = 4,   /* times are of CLOCK_MONOTONIC_COARSE */
-    FT_CALL_RACED = 8,    /* the descriptor changed hands while the call ran: file is what it was before */
-    FT_CALL_CUT = 16,     /* a path was longer than FT_PATH_KEPT_BYTES */
-    FT_CALL_VFORK = 32,   /* made by a vfork child: see VFORK */
-    FT_CALL_NO_BYTES = 64, /* the result is no count of bytes moved */
-    FT_CALL_ARG = 128,     /* no size: word 2 bits 32-63 are the argument word (as FT_EXT_ARG) */
+    FT_CALL_OFFSET = 1,       /* offset is present (word 3, or FT_EXT_OFFSET) */
+    FT_CALL_SIZE = 2,         /* size is present (word 2, or FT_EXT_SIZE) */
+    FT_CALL_COARSE = 4,       /* times are of CLOCK_MONOTONIC_COARSE */
+    FT_CALL_RACED = 8,        /* the descriptor changed hands while the call ran: file is what it was before */
+    FT_CALL_CUT = 16,         /* a path was longer than FT_PATH_KEPT_BYTES */
+    FT_CALL_VFORK = 32,       /* made by a vfork child: see VFORK */
+    FT_CALL_NO_BYTES = 64,    /* the result is no count of bytes moved */
+    FT_CALL_ARG = 128,        /* no size: word 2 bits 32-63 are the argument word (as FT_EXT_ARG) */
     FT_CALL_BYTES_SIZE = 256, /* bytes moved are `size`, whatever the result says (STDIO) */
 };
 
 enum ft_result {
-    FT_RESULT_NONE = 0,  /* the call returns nothing, or has not returned (exec, _exit) */
-    FT_RESULT_ZERO = 1,  /* 0 */
-    FT_RESULT_SIZE = 2,  /* what was asked: size */
-    FT_RESULT_ERROR = 3, /* -1 (a NULL or MAP_FAILED pointer counts as -1). errno is in word 3, with any result */
-    FT_RESULT_FD = 4,    /* the fd of word 0 */
-    FT_RESULT_EXT = 5,   /* FT_EXT_RESULT */
+    FT_RESULT_NONE = 0,   /* the call returns nothing, or has not returned (exec, _exit) */
+    FT_RESULT_ZERO = 1,   /* 0 */
+    FT_RESULT_SIZE = 2,   /* what was asked: size */
+    FT_RESULT_ERROR = 3,  /* -1 (a NULL or MAP_FAILED pointer counts as -1). errno is in word 3, with any result */
+    FT_RESULT_FD = 4,     /* the fd of word 0 */
+    FT_RESULT_EXT = 5,    /* FT_EXT_RESULT */
     FT_RESULT_OFFSET = 6, /* equal to offset */
     FT_RESULT_SMALL = 7,  /* no offset: word 3 bits 0-47 are the result */
 };
@@ -275,10 +275,10 @@ enum ft_ext {
     FT_EXT_RESULT = 2, /* signed */
     FT_EXT_SIZE = 4,
     FT_EXT_OFFSET = 8,
-    FT_EXT_BYTES = 16, /* what moved, where it is not the result (STDIO) */
-    FT_EXT_ARG = 32,   /* flags, whence, command, child pid, ...: see calls.def */
-    FT_EXT_FILE2 = 64, /* 0-31 second file id | 32-63 second fd, signed */
-    FT_EXT_FD = 128,   /* signed 32-bit */
+    FT_EXT_BYTES = 16,  /* what moved, where it is not the result (STDIO) */
+    FT_EXT_ARG = 32,    /* flags, whence, command, child pid, ...: see calls.def */
+    FT_EXT_FILE2 = 64,  /* 0-31 second file id | 32-63 second fd, signed */
+    FT_EXT_FD = 128,    /* signed 32-bit */
     FT_EXT_INODE = 256, /* two words: device (major << 32 | minor), inode of `file` */
     /* 0-7 enum ft_file_kind_wire of `file`: with it the name becomes the descriptor's (see DEFINE) | 8-63 birth: low 56
      * bits of the inode's birth time in ns, 0 unknown; it tells a new file from an old one whose inode number it got */
@@ -328,7 +328,7 @@ enum ft_define {
 #define FT_DEFINE_CUT 2u
 
 #define FT_FILE_NONE 0u
-#define FT_FILE_CWD 1u   /* working directory at attach: Hello */
+#define FT_FILE_CWD 1u    /* working directory at attach: Hello */
 #define FT_FILE_FIRST 16u /* first id that is counted */
 
 /* THREAD: the line's owner from here on.    word 1: 0-31 tid | 32-63 ordinal    word 2: ticks */

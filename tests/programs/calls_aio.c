@@ -34,8 +34,10 @@ int main(void)
     finished(&c, 100, "data");
     CHECK(CALL("aio_fsync", "data", fd, NA, NA, aio_fsync(O_SYNC, &c)) == 0);
     finished(&c, 0, "data");
-    struct aiocb a = {.aio_fildes = fd, .aio_buf = buffer[0], .aio_nbytes = 64, .aio_offset = 0, .aio_lio_opcode = LIO_WRITE};
-    struct aiocb b = {.aio_fildes = fd, .aio_buf = buffer[1], .aio_nbytes = 64, .aio_offset = 64, .aio_lio_opcode = LIO_WRITE};
+    struct aiocb a = {
+        .aio_fildes = fd, .aio_buf = buffer[0], .aio_nbytes = 64, .aio_offset = 0, .aio_lio_opcode = LIO_WRITE};
+    struct aiocb b = {
+        .aio_fildes = fd, .aio_buf = buffer[1], .aio_nbytes = 64, .aio_offset = 64, .aio_lio_opcode = LIO_WRITE};
     struct aiocb *list[2] = {&a, &b};
     CHECK(CALL("lio_listio", NULL, NA, NA, NA, lio_listio(LIO_WAIT, list, 2, NULL)) == 0);
     finished(&a, 64, "data");

@@ -34,7 +34,8 @@ static void between(int in, int out)
     struct iovec part = {buffer, 77};
     GIVES(77, "vmsplice", NULL, p[1], 77, NA, vmsplice(p[1], &part, 1, 0));
     at = -1;
-    CHECK(CALL("copy_file_range", "in", in, 10, NA, copy_file_range(in, NULL, 77, NULL, 10, 0)) == -1 && errno == EBADF);
+    CHECK(CALL("copy_file_range", "in", in, 10, NA, copy_file_range(in, NULL, 77, NULL, 10, 0)) == -1 &&
+          errno == EBADF);
     for (int i = 0; i < 2; i++) {
         GOOD("close", NULL, p[i], NA, NA, close(p[i]));
         GOOD("close", NULL, q[i], NA, NA, close(q[i]));

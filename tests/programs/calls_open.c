@@ -75,7 +75,8 @@ static void failing(void)
     CHECK(CALL("open", "made", NA, NA, NA, open("made", O_CREAT | O_EXCL | O_WRONLY, 0600)) == -1 && errno == EEXIST);
     CHECK(CALL("open", "loop", NA, NA, NA, open("loop", O_RDONLY)) == -1 && errno == ELOOP);
     CHECK(CALL("openat", NULL, NA, NA, NA, openat(77, "x", O_RDONLY)) == -1 && errno == EBADF);
-    CHECK(CALL("openat64", "dir/absent", NA, NA, NA, openat64(AT_FDCWD, "dir/absent", O_RDONLY)) == -1 && errno == ENOENT);
+    CHECK(CALL("openat64", "dir/absent", NA, NA, NA, openat64(AT_FDCWD, "dir/absent", O_RDONLY)) == -1 &&
+          errno == ENOENT);
     CHECK(CALL("creat", "dir", NA, NA, NA, creat("dir", 0600)) == -1 && errno == EISDIR);
     CHECK(CALL("open", NULL, NA, NA, NA, open("", O_RDONLY)) == -1 && errno == ENOENT);
 }

@@ -8,13 +8,13 @@
 #include "record.h"
 
 // The record is made after the call, when the template holds the name.
-#define MADE(name_, template_, call_)                                                                                  \
-    do {                                                                                                               \
-        char t[64] = template_;                                                                                        \
-        int fd = CALL(name_, t, NA, NA, NA, call_);                                                                    \
-        CHECK(fd >= 0);                                                                                                \
-        CHECK(CALL("write", t, fd, 3, 0, write(fd, "abc", 3)) == 3);                                                   \
-        CHECK(CALL("close", t, fd, NA, NA, close(fd)) == 0);                                                           \
+#define MADE(name_, template_, call_)                                \
+    do {                                                             \
+        char t[64] = template_;                                      \
+        int fd = CALL(name_, t, NA, NA, NA, call_);                  \
+        CHECK(fd >= 0);                                              \
+        CHECK(CALL("write", t, fd, 3, 0, write(fd, "abc", 3)) == 3); \
+        CHECK(CALL("close", t, fd, NA, NA, close(fd)) == 0);         \
     } while (0)
 
 int main(void)

@@ -17,11 +17,11 @@ static void note(const char *what, long result)
     used += (size_t)snprintf(out + used, sizeof out - used, "%s %ld %d\n", what, result, errno);
 }
 
-#define TRY(before, call)                                                                                              \
-    do {                                                                                                               \
-        errno = (before);                                                                                              \
-        long result = (long)(call);                                                                                    \
-        note(#call, result);                                                                                           \
+#define TRY(before, call)           \
+    do {                            \
+        errno = (before);           \
+        long result = (long)(call); \
+        note(#call, result);        \
     } while (0)
 
 int main(void)

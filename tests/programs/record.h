@@ -34,7 +34,10 @@ static inline long raw_call(long number, long a, long b, long c, long d, long e,
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
     register long r9 __asm__("r9") = f;
-    __asm__ volatile("syscall" : "+a"(result) : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
     return result;
 #elif defined(__aarch64__)
     register long x8 __asm__("x8") = number;
@@ -50,9 +53,25 @@ static inline long raw_call(long number, long a, long b, long c, long d, long e,
 }
 
 #if defined(__x86_64__)
-enum { RAW_WRITE = 1, RAW_FCNTL = 72, RAW_GETPID = 39, RAW_GETTID = 186, RAW_OPENAT = 257, RAW_CLOSE = 3, RAW_GETCWD = 79 };
+enum {
+    RAW_WRITE = 1,
+    RAW_FCNTL = 72,
+    RAW_GETPID = 39,
+    RAW_GETTID = 186,
+    RAW_OPENAT = 257,
+    RAW_CLOSE = 3,
+    RAW_GETCWD = 79
+};
 #else
-enum { RAW_WRITE = 64, RAW_FCNTL = 25, RAW_GETPID = 172, RAW_GETTID = 178, RAW_OPENAT = 56, RAW_CLOSE = 57, RAW_GETCWD = 17 };
+enum {
+    RAW_WRITE = 64,
+    RAW_FCNTL = 25,
+    RAW_GETPID = 172,
+    RAW_GETTID = 178,
+    RAW_OPENAT = 56,
+    RAW_CLOSE = 57,
+    RAW_GETCWD = 17
+};
 #endif
 
 static inline long raw_getpid(void)
@@ -81,10 +100,10 @@ static inline void record_fail(const char *what)
     abort();
 }
 
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            record_fail(__FILE__ ": " #condition);                                                                     \
+#define CHECK(condition)                           \
+    do {                                           \
+        if (!(condition))                          \
+            record_fail(__FILE__ ": " #condition); \
     } while (0)
 
 static inline size_t record_hex(char *out, const char *text)
@@ -150,8 +169,9 @@ static inline void record_end(const struct record *r, long result, int is_pointe
     char line[3 * PATH_MAX];
     if (record_fd < 0)
         return;
-    size_t n = (size_t)snprintf(line, 256, "%ld\t%ld\t%lld\t%lld\t%s\t", raw_getpid(),
-                                raw_call(RAW_GETTID, 0, 0, 0, 0, 0, 0), (long long)r->before, (long long)after, r->name);
+    size_t n =
+        (size_t)snprintf(line, 256, "%ld\t%ld\t%lld\t%lld\t%s\t", raw_getpid(), raw_call(RAW_GETTID, 0, 0, 0, 0, 0, 0),
+                         (long long)r->before, (long long)after, r->name);
     if (r->path && strlen(r->path) < PATH_MAX)
         n += record_hex(line + n, r->path);
     else
@@ -165,16 +185,17 @@ static inline void record_end(const struct record *r, long result, int is_pointe
     record_text(line, n);
 }
 
-#define CALL(name_, path_, fd_, size_, offset_, call_)                                                                 \
-    ({                                                                                                                 \
-        struct record record_ = {(name_), (path_), (fd_), (size_), (offset_), 0};                                      \
-        record_.before = record_now();                                                                                 \
-        __typeof__(call_) value_ = (call_);                                                                            \
-        int error_ = errno;                                                                                            \
-        int failed_ = __builtin_classify_type(value_) == 5 ? (long)value_ == 0 || (long)value_ == -1 : (long)value_ == -1; \
-        record_end(&record_, (long)value_, __builtin_classify_type(value_) == 5, failed_ ? error_ : 0);                \
-        errno = error_;                                                                                                \
-        value_;                                                                                                        \
+#define CALL(name_, path_, fd_, size_, offset_, call_)                                                           \
+    ({                                                                                                           \
+        struct record record_ = {(name_), (path_), (fd_), (size_), (offset_), 0};                                \
+        record_.before = record_now();                                                                           \
+        __typeof__(call_) value_ = (call_);                                                                      \
+        int error_ = errno;                                                                                      \
+        int failed_ =                                                                                            \
+            __builtin_classify_type(value_) == 5 ? (long)value_ == 0 || (long)value_ == -1 : (long)value_ == -1; \
+        record_end(&record_, (long)value_, __builtin_classify_type(value_) == 5, failed_ ? error_ : 0);          \
+        errno = error_;                                                                                          \
+        value_;                                                                                                  \
     })
 
 /* A file made without libc, so that its making is in no trace. */

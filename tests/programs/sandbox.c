@@ -16,8 +16,8 @@
 
 static void filter(void)
 {
-    static const unsigned killed[] = {SYS_memfd_create, SYS_socket, SYS_connect, SYS_sendmsg, SYS_gettid, SYS_fallocate,
-                                      SYS_madvise, SYS_readlink, SYS_statx};
+    static const unsigned killed[] = {SYS_memfd_create, SYS_socket,  SYS_connect,  SYS_sendmsg, SYS_gettid,
+                                      SYS_fallocate,    SYS_madvise, SYS_readlink, SYS_statx};
     enum { COUNT = sizeof killed / sizeof *killed };
     struct sock_filter code[COUNT + 3];
     code[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));

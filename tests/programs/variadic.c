@@ -27,7 +27,8 @@ static void fcntls(int fd)
     uint64_t hint = 3, got = 0;
     CHECK(fcntl(fd, F_SET_RW_HINT, &hint) == 0 && fcntl(fd, F_GET_RW_HINT, &got) == 0 && got == 3);
     int m = memfd_create("m", MFD_ALLOW_SEALING);
-    CHECK(fcntl(m, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0 && fcntl(m, F_GET_SEALS) == (F_SEAL_GROW | F_SEAL_SHRINK));
+    CHECK(fcntl(m, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0 &&
+          fcntl(m, F_GET_SEALS) == (F_SEAL_GROW | F_SEAL_SHRINK));
     CHECK(fcntl64(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
 }
 
@@ -51,7 +52,9 @@ static void others(void)
     CHECK(!strcmp(attribute, "variadic-name"));
     char *m = (char *)syscall(SYS_mmap, 0L, 8192L, PROT_READ, MAP_SHARED, open("data", O_RDWR), 4096L);
     CHECK(m != MAP_FAILED && m[0] == 'A');
-    struct { uint64_t flags, mode, resolve; } how = {O_RDONLY, 0, 0};
+    struct {
+        uint64_t flags, mode, resolve;
+    } how = {O_RDONLY, 0, 0};
     CHECK(syscall(437, AT_FDCWD, "data", &how, sizeof how) >= 0);
     CHECK(syscall(-1) == -1 && errno == ENOSYS);
     void *grown = mremap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096, 8192, MREMAP_MAYMOVE);
