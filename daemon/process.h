@@ -64,7 +64,8 @@ struct ft_process {
 
     // who: does not change
     uint32_t pid, ns_pid, parent_pid, uid, gid;
-    uint64_t start_time; // of the pid, clock ticks after boot; 0 unknown
+    _Atomic uint64_t
+        start_time; // of the pid, clock ticks after boot; 0 unknown: loop or worker learn it when they look
     uint64_t pid_namespace;
     int64_t start_ns;        // of the image
     uint64_t parent_segment; // 0 unknown
