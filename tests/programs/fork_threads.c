@@ -38,7 +38,7 @@ static void *work(void *argument)
     while (!atomic_load(&stop)) {
         touch(name);
         atomic_fetch_add(&written, 1);
-        for (volatile int i = 0; i < 20000; i++)
+        for (volatile int i = 0; i < 100000; i++)
             ;
     }
     return NULL;
