@@ -153,6 +153,6 @@ check:
 
 quickstart:
 	tests/setup build
-	$(MAKE) all
-	rm -rf build/quickstart
+	$(MAKE) --no-print-directory -j$(shell nproc) all
+	@rm -rf build/quickstart
 	$(O)/bin/flowtap run -o build/quickstart -- $(PYTHON) tests/programs/pack_tree.py
