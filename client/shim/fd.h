@@ -27,7 +27,7 @@ struct ft_fd {
     struct ft_description *description; /* NULL: position unknown */
     uint8_t kind; /* enum ft_file_kind_wire */
     uint8_t reserved[3];
-    uint32_t counted; /* streams: bytes in the write buffer that were recorded already */
+    uint32_t counted; /* streams: bytes in the buffer after the last call: written and recorded, or read and not taken */
     void *stream;     /* FILE that was opened on it */
 };
 

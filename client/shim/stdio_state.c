@@ -26,10 +26,24 @@ static struct ft_fd *slot_of(FILE *stream) {
     return slot;
 }
 
+/* glibc's lock of a stream (its stdio-lock.h): a thread that calls the unlocked forms beside others holds it. */
+struct stream_lock {
+    int lock, count;
+    const void *owner;
+};
+
+/* Whether what happens to the stream between two looks at it is this thread's alone. */
+static int is_ours(const FILE *stream) {
+    if (ft_process.ordinal == 1) return 1;
+    const struct stream_lock *lock = (const void *)stream->_lock;
+    return lock != NULL && __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == __builtin_thread_pointer();
+}
+
 static uint64_t take_unseen(FILE *stream, struct ft_fd *slot) {
+    if (slot == NULL || !(stream->_flags & STREAM_WRITING)) return 0;
     size_t pending = pending_output(stream);
-    uint64_t unseen = slot != NULL && pending > slot->counted ? pending - slot->counted : 0;
-    if (slot != NULL) slot->counted = (uint32_t)pending;
+    uint64_t unseen = pending > slot->counted && is_ours(stream) ? pending - slot->counted : 0;
+    slot->counted = (uint32_t)pending;
     return unseen;
 }
 
@@ -93,9 +107,19 @@ static void end(struct ft_stdio *io, unsigned call, long result, uint64_t bytes,
     ft_end_slow(&io->state, call, &o);
 }
 
+/*
+ * What was buffered before is what this thread saw before its call, or, where other threads use the stream, what the last
+ * of their calls left: then each refill is counted once, if not always by the call that caused it.
+ */
 void ft_stdio_end_input(struct ft_stdio *io, unsigned call, long result, uint64_t delivered) {
     FILE *stream = io->args.stream;
-    int64_t moved = (int64_t)delivered + (int64_t)buffered_input(stream) - (int64_t)io->buffered;
+    size_t after = buffered_input(stream), before = io->buffered;
+    struct ft_fd *slot = io->state.slot;
+    if (slot != NULL && !(stream->_flags & STREAM_WRITING) && ft_thread.vfork_depth == 0) {
+        uint32_t last = __atomic_exchange_n(&slot->counted, (uint32_t)after, __ATOMIC_RELAXED);
+        if (!is_ours(stream)) before = last;
+    }
+    int64_t moved = (int64_t)delivered + (int64_t)after - (int64_t)before;
     end(io, call, result, moved > 0 ? (uint64_t)moved : 0, 1);
 }
 
@@ -111,7 +135,7 @@ void ft_stdio_end_scan(struct ft_stdio *io, unsigned call, long result) {
 void ft_stdio_end_output(struct ft_stdio *io, unsigned call, long result, uint64_t delivered) {
     struct ft_fd *slot = io->state.slot;
     if (slot != NULL && slot->stream == io->args.stream && ft_thread.vfork_depth == 0)
-        slot->counted = (uint32_t)pending_output(io->args.stream);
+        __atomic_store_n(&slot->counted, (uint32_t)pending_output(io->args.stream), __ATOMIC_RELAXED);
     end(io, call, result, delivered + io->unseen, 1);
 }
 
