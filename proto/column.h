@@ -34,14 +34,14 @@
     X(8, NAME, unsigned)    /* name id of an application event */                               \
     X(9, CATEGORY, unsigned)                                                                    \
     X(10, FLAGS, unsigned)                                                                      \
-    /* Values of those rows only whose shape says so. */                                        \
+    /* Values of those rows only whose shape says so. No such row: the column is absent. */                                        \
     X(11, SIZE, signed)   /* - the size before of the same call */                              \
     X(12, OFFSET, signed) /* - where the access before to the file ended */                     \
     X(13, RESULT, signed)                                                                       \
     X(14, BYTES, unsigned)                                                                      \
     X(15, ARG, unsigned)                                                                        \
     X(16, ERR, signed)                                                                          \
-    X(17, FILE2, signed) /* - file; where the column is absent, no row has one */                                                           \
+    X(17, FILE2, signed) /* - file */                                                           \
     X(18, FD, signed)    /* - fd of the row before in the run (-1 before its first) */
 
 #define FT_COLUMN_ENUM(number, name, sign) FT_COLUMN_##name = (number),

@@ -62,41 +62,68 @@ static uint64_t get_le64(const uint8_t *bytes)
     return le64toh(number);
 }
 
-static void join_planes(const uint8_t *restrict raw, unsigned planes, size_t count, uint64_t *restrict numbers)
+static inline uint64_t number_of(uint64_t stored, bool is_zigzag, uint64_t value)
 {
-    // The two usual widths as loops of their own, which vectorize.
-    if (planes == 1) {
-        for (size_t i = 0; i < count; i++)
-            numbers[i] = raw[i];
-        return;
+    return (is_zigzag ? (stored >> 1) ^ (0 - (stored & 1)) : stored) + value;
+}
+
+// Planes to numbers in one pass. Inlined with constant `planes` and `is_zigzag`,
+// so that each case is a loop without branches.
+static inline __attribute__((always_inline)) void join(const uint8_t *restrict raw, unsigned planes, bool is_zigzag,
+                                                       uint64_t value, size_t count, uint64_t *restrict numbers)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t stored = raw[i];
+
+        for (unsigned plane = 1; plane < planes; plane++)
+            stored |= (uint64_t)raw[plane * count + i] << (8 * plane);
+        numbers[i] = number_of(stored, is_zigzag, value);
     }
-    if (planes == 2) {
-        for (size_t i = 0; i < count; i++)
-            numbers[i] = (uint64_t)raw[i] | (uint64_t)raw[count + i] << 8;
-        return;
+}
+
+static void join_planes(const uint8_t *raw, const struct ft_column_head *head, size_t count, uint64_t *numbers)
+{
+    switch (head->planes << 1 | head->is_zigzag) {
+    case 1 << 1:
+        join(raw, 1, false, head->value, count, numbers);
+        break;
+    case 1 << 1 | 1:
+        join(raw, 1, true, head->value, count, numbers);
+        break;
+    case 2 << 1:
+        join(raw, 2, false, head->value, count, numbers);
+        break;
+    case 2 << 1 | 1:
+        join(raw, 2, true, head->value, count, numbers);
+        break;
+    default:
+        join(raw, head->planes, head->is_zigzag, head->value, count, numbers);
+        break;
     }
-    for (size_t i = 0; i < count; i++)
-        numbers[i] = (uint64_t)raw[i] | (uint64_t)raw[count + i] << 8 | (uint64_t)raw[2 * count + i] << 16;
-    for (unsigned plane = 3; plane < planes; plane++)
-        for (size_t i = 0; i < count; i++)
-            numbers[i] |= (uint64_t)raw[plane * count + i] << (8 * plane);
 }
 
 // Puts the wide numbers where the planes are all 0xff; both must be as many.
-static int put_wide(const uint8_t *wide, const struct ft_column_head *head, size_t count, uint64_t *numbers)
+static int put_wide(const uint8_t *raw, const struct ft_column_head *head, size_t count, uint64_t *numbers)
 {
-    uint64_t limit;
-    size_t used = 0;
+    const uint8_t *wide = raw + count * head->planes;
+    size_t used = 0, i = 0;
 
     if (head->planes == 8)
         return head->wide ? -EBADMSG : 0;
-    limit = (UINT64_C(1) << (8 * head->planes)) - 1;
-    for (size_t i = 0; i < count; i++) {
-        if (numbers[i] != limit)
-            continue;
-        if (used == head->wide)
+    while (i < count) {
+        const uint8_t *hit = memchr(raw + i, 0xff, count - i);
+        bool is_wide = true;
+
+        if (!hit)
+            break;
+        i = (size_t)(hit - raw);
+        for (unsigned plane = 1; plane < head->planes; plane++)
+            is_wide &= raw[plane * count + i] == 0xff;
+        if (is_wide && used == head->wide)
             return -EBADMSG;
-        numbers[i] = get_le64(wide + 8 * used++);
+        if (is_wide)
+            numbers[i] = number_of(get_le64(wide + 8 * used++), head->is_zigzag, head->value);
+        i++;
     }
     return used == head->wide ? 0 : -EBADMSG;
 }
@@ -126,15 +153,6 @@ int ft_column_decode(struct ft_column_decoder *decoder, const struct ft_column_h
     } else if (head->stored != raw_bytes) {
         return -EBADMSG;
     }
-    join_planes(raw, head->planes, count, numbers);
-    rc = put_wide(raw + count * head->planes, head, count, numbers);
-    if (rc)
-        return rc;
-    if (head->is_zigzag)
-        for (size_t i = 0; i < count; i++)
-            numbers[i] = (numbers[i] >> 1) ^ (0 - (numbers[i] & 1));
-    if (head->value)
-        for (size_t i = 0; i < count; i++)
-            numbers[i] += head->value;
-    return 0;
+    join_planes(raw, head, count, numbers);
+    return put_wide(raw, head, count, numbers);
 }

@@ -224,8 +224,9 @@ static int encode_columns(struct ft_block_encoder *encoder, struct head *head)
                               is_signed[kind], &encoder->data, &column);
         if (rc)
             return rc;
-        // Without FILE2 no row has a second file: readers need not look at shapes for it.
-        if (column.planes == 0 && column.value == 0 && kind != FT_COLUMN_FILE2)
+        // All zeros is told by absence, but for told columns: there absence means that no row tells, which
+        // readers need not count then.
+        if (column.planes == 0 && column.value == 0 && kind < FT_COLUMN_SIZE)
             continue;
         flowtap__column__init(&head->columns[used]);
         head->columns[used].kind = column.kind;

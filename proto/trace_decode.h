@@ -53,7 +53,7 @@ int ft_decode_shapes(const struct ft_decode *decode);
 // FILE2 alone, which is cheap.
 int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out);
 // SIZE ... FD by the shapes (trace_decode_shape.c).
-int ft_decode_shaped(const struct ft_decode *decode, struct ft_rows *out);
+int ft_decode_shaped(const struct ft_decode *decode, uint32_t mask, struct ft_rows *out);
 
 // Columns that are told by shapes.
 #define FT_COL_SHAPED                                                                                                  \

@@ -27,31 +27,39 @@ struct told {
     const uint64_t *size, *offset, *result, *bytes, *arg, *err, *file2, *fd;
 };
 
-// Decodes a column of told values, as many as the shapes say.
-static int decode_told_column(const struct ft_decode *decode, size_t k)
+// Decodes a column of told values, as many as the shapes say. Without the column
+// all of them are 0.
+static int decode_told_column(const struct ft_decode *decode, size_t k, const uint64_t **out)
 {
-    const uint16_t *shapes = decode->decoder->shapes;
+    enum ft_column column = shaped[k].column;
     unsigned mask = shaped[k].mask << shaped[k].at, told = shaped[k].told << shaped[k].at;
+    const uint16_t *shapes = decode->decoder->shapes;
     size_t count = 0;
 
+    *out = decode->decoder->zeros;
+    if (!decode->stored[column])
+        return 0;
+    *out = decode->decoder->told[column];
     for (size_t i = 0; i < decode->rows; i++)
         count += (shapes[i] & mask) == told;
-    return ft_decode_numbers(decode, shaped[k].column, count, decode->decoder->told[shaped[k].column]);
+    return ft_decode_numbers(decode, column, count, decode->decoder->told[column]);
 }
 
-static int decode_told(const struct ft_decode *decode)
+static int decode_told(const struct ft_decode *decode, struct told *told)
 {
+    const uint64_t **out[SHAPED_COUNT] = {&told->size, &told->offset, &told->result, &told->bytes,
+                                          &told->arg,  &told->err,    &told->file2,  &told->fd};
     int rc = 0;
 
     for (size_t k = 0; rc == 0 && k < SHAPED_COUNT; k++)
-        rc = decode_told_column(decode, k);
+        rc = decode_told_column(decode, k, out[k]);
     return rc;
 }
 
 int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
-    const uint64_t *told = decoder->told[FT_COLUMN_FILE2];
+    const uint64_t *told = NULL;
     int rc;
 
     if (!decode->stored[FT_COLUMN_FILE2]) {
@@ -60,7 +68,7 @@ int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out)
     }
     rc = ft_decode_shapes(decode);
     if (rc == 0)
-        rc = decode_told_column(decode, FILE2_SHAPED);
+        rc = decode_told_column(decode, FILE2_SHAPED, &told);
     if (rc)
         return rc;
     for (size_t i = 0; i < decode->rows; i++) {
@@ -139,96 +147,108 @@ static inline int32_t fd_of(unsigned code, const struct ft_shape_state *state, c
     }
 }
 
-// One row; all its other columns are there.
-static inline void decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct told *told,
-                              bool has_file2)
+// What a way of decoding leaves out.
+enum { ALL_FIELDS, BYTES_AND_ERR };
+
+// One row; all its dense columns are there. Inlined with a constant `fields`.
+static inline __attribute__((always_inline)) void
+decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct told *told, bool has_file2, int fields)
 {
     struct ft_shape_state *state = &decoder->shape;
     struct ft_shape_call *call = &state->calls[call_id];
-    struct ft_shape_slot *slot = &state->slots[decoder->file[i] % FT_SHAPE_SLOTS];
-    unsigned shape = decoder->shapes[i], has = 0;
-    unsigned size_code = field(shape, FT_SHAPE_SIZE_AT, 3), offset_code = field(shape, FT_SHAPE_OFFSET_AT, 3);
-    unsigned result_code = field(shape, FT_SHAPE_RESULT_AT, 7), bytes_code = field(shape, FT_SHAPE_BYTES_AT, 3);
-    unsigned arg_code = field(shape, FT_SHAPE_ARG_AT, 3), err_code = field(shape, FT_SHAPE_ERR_AT, 3);
-    int32_t fd = fd_of(field(shape, FT_SHAPE_FD_AT, 3), state, &told->fd);
-    uint64_t size = by_call(size_code, call->size, call->size, &told->size);
-    uint64_t offset = offset_of(offset_code, slot, &told->offset);
-    uint64_t result = result_of(result_code, call->result, size, offset, fd, &told->result), bytes = 0;
+    unsigned shape = decoder->shapes[i], has = ft_shape_has(shape);
+    unsigned bytes_code = field(shape, FT_SHAPE_BYTES_AT, 3);
+    uint64_t size = by_call(field(shape, FT_SHAPE_SIZE_AT, 3), call->size, call->size, &told->size);
+    uint64_t offset = 0, result, bytes = 0;
+    int32_t fd = -1;
 
+    if (fields == ALL_FIELDS) {
+        struct ft_shape_slot *slot = &state->slots[decoder->file[i] % FT_SHAPE_SLOTS];
+
+        offset = offset_of(field(shape, FT_SHAPE_OFFSET_AT, 3), slot, &told->offset);
+        fd = fd_of(field(shape, FT_SHAPE_FD_AT, 3), state, &told->fd);
+        ft_shape_set_fd(state, fd);
+    }
+    result = result_of(field(shape, FT_SHAPE_RESULT_AT, 7), call->result, size, offset, fd, &told->result);
     if (bytes_code == FT_SHAPE_BYTES_RESULT)
         bytes = result;
     else if (bytes_code == FT_SHAPE_TOLD)
         bytes = *told->bytes++;
-    ft_shape_set_fd(state, fd);
+    decoder->bytes[i] = bytes;
+    decoder->err[i] = (int32_t)by_call(field(shape, FT_SHAPE_ERR_AT, 3), (uint64_t)call->err, 0, &told->err);
+    decoder->file2[i] =
+        has_file2 && field(shape, FT_SHAPE_FILE2_AT, 1) ? (uint32_t)(decoder->file[i] + *told->file2++) : 0;
+    decoder->has[i] = (uint8_t)has;
+    if (has & FT_HAS_SIZE)
+        call->size = size;
+    if (has & FT_HAS_RESULT)
+        call->result = result;
+    if (has & FT_HAS_ERR)
+        call->err = decoder->err[i];
+    if (fields != ALL_FIELDS)
+        return;
     decoder->fd[i] = fd;
     decoder->size[i] = (int64_t)size;
     decoder->offset[i] = (int64_t)offset;
     decoder->result[i] = (int64_t)result;
-    decoder->bytes[i] = bytes;
-    decoder->arg[i] = by_call(arg_code, call->arg, 0, &told->arg);
-    decoder->err[i] = (int32_t)by_call(err_code, (uint64_t)call->err, 0, &told->err);
-    decoder->file2[i] =
-        has_file2 && field(shape, FT_SHAPE_FILE2_AT, 1) ? (uint32_t)(decoder->file[i] + *told->file2++) : 0;
-    if (size_code) {
-        has |= FT_HAS_SIZE;
-        call->size = size;
-    }
-    if (bytes_code)
-        has |= FT_HAS_BYTES;
-    if (offset_code) {
-        has |= FT_HAS_OFFSET;
-        ft_shape_set_offset(slot, has, offset, bytes, size);
-    }
-    if (result_code) {
-        has |= FT_HAS_RESULT;
-        call->result = result;
-    }
-    if (arg_code) {
-        has |= FT_HAS_ARG;
+    decoder->arg[i] = by_call(field(shape, FT_SHAPE_ARG_AT, 3), call->arg, 0, &told->arg);
+    if (has & FT_HAS_ARG)
         call->arg = decoder->arg[i];
-    }
-    if (err_code) {
-        has |= FT_HAS_ERR;
-        call->err = decoder->err[i];
-    }
-    decoder->has[i] = (uint8_t)has;
+    if (has & FT_HAS_OFFSET)
+        ft_shape_set_offset(&state->slots[decoder->file[i] % FT_SHAPE_SLOTS], has, offset, bytes, size);
 }
 
-int ft_decode_shaped(const struct ft_decode *decode, struct ft_rows *out)
+static inline __attribute__((always_inline)) void decode_all_rows(const struct ft_decode *decode, struct told *told,
+                                                                  int fields)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
-    uint64_t *const *from = decoder->told;
-    struct told told = {
-        .size = from[FT_COLUMN_SIZE],
-        .offset = from[FT_COLUMN_OFFSET],
-        .result = from[FT_COLUMN_RESULT],
-        .bytes = from[FT_COLUMN_BYTES],
-        .arg = from[FT_COLUMN_ARG],
-        .err = from[FT_COLUMN_ERR],
-        .file2 = from[FT_COLUMN_FILE2],
-        .fd = from[FT_COLUMN_FD],
-    };
     bool has_file2 = decode->stored[FT_COLUMN_FILE2] != NULL;
-    int rc = ft_decode_shapes(decode);
 
-    if (rc == 0)
-        rc = decode_told(decode);
-    if (rc)
-        return rc;
     memset(&decoder->shape, 0, sizeof(decoder->shape));
     for (size_t run = 0, i = 0; run < decode->block->n_run_rows; run++) {
         ft_shape_begin_run(&decoder->shape);
         for (size_t last = i + decode->block->run_rows[run]; i < last; i++)
-            decode_row(decoder, i, out->call[i], &told, has_file2);
+            decode_row(decoder, i, decode->call[i], told, has_file2, fields);
     }
+}
+
+// Whether some result is told by the row's offset or fd.
+static bool needs_offset_or_fd(const struct ft_decode *decode)
+{
+    bool needs = false;
+
+    for (size_t i = 0; i < decode->rows; i++) {
+        unsigned code = field(decode->decoder->shapes[i], FT_SHAPE_RESULT_AT, 7);
+
+        needs |= code == FT_SHAPE_RESULT_OFFSET || code == FT_SHAPE_RESULT_FD;
+    }
+    return needs;
+}
+
+int ft_decode_shaped(const struct ft_decode *decode, uint32_t mask, struct ft_rows *out)
+{
+    struct ft_trace_decoder *decoder = decode->decoder;
+    struct told told;
+    int rc = ft_decode_shapes(decode);
+
+    if (rc == 0)
+        rc = decode_told(decode, &told);
+    if (rc)
+        return rc;
+    out->bytes = decoder->bytes;
+    out->err = decoder->err;
+    out->file2 = decoder->file2;
+    out->has = decoder->has;
+    if (!(mask & (FT_COL_FD | FT_COL_SIZE | FT_COL_OFFSET | FT_COL_RESULT | FT_COL_ARG)) &&
+        !needs_offset_or_fd(decode)) {
+        decode_all_rows(decode, &told, BYTES_AND_ERR);
+        return 0;
+    }
+    decode_all_rows(decode, &told, ALL_FIELDS);
     out->size = decoder->size;
     out->offset = decoder->offset;
     out->result = decoder->result;
-    out->bytes = decoder->bytes;
     out->arg = decoder->arg;
-    out->err = decoder->err;
-    out->file2 = decoder->file2;
     out->fd = decoder->fd;
-    out->has = decoder->has;
     return 0;
 }

@@ -65,6 +65,16 @@ struct ft_shape_slot {
     uint64_t offset, end;
 };
 
+// ft_event.has by a row's shape.
+static inline unsigned ft_shape_has(unsigned shape)
+{
+    return (shape & 3U << FT_SHAPE_SIZE_AT ? FT_HAS_SIZE : 0U) |
+           (shape & 3U << FT_SHAPE_OFFSET_AT ? FT_HAS_OFFSET : 0U) |
+           (shape & 7U << FT_SHAPE_RESULT_AT ? FT_HAS_RESULT : 0U) |
+           (shape & 3U << FT_SHAPE_BYTES_AT ? FT_HAS_BYTES : 0U) | (shape & 3U << FT_SHAPE_ARG_AT ? FT_HAS_ARG : 0U) |
+           (shape & 3U << FT_SHAPE_ERR_AT ? FT_HAS_ERR : 0U);
+}
+
 // Zeroed at the begin of each block; fd, fd_before are -1 at each run's.
 struct ft_shape_state {
     struct ft_shape_call calls[FT_TRACE_CALL_MAX];
