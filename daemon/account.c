@@ -325,6 +325,9 @@ static void put_lost_image(struct ft_drain *drain, const struct ft_process *proc
     if (!process->exec_path || process->exit == FT_EXIT_EXEC)
         return;
     struct ft_exe_verdict verdict = ft_exe_examine(process->exec_path);
+    // One that lives may be between the two images.
+    if (!process->end_ns && verdict.gap == FT_GAP_NOT_ATTACHED)
+        return;
     struct ft_trace_gap gap = {
         .kind = (uint8_t)verdict.gap,
         .pid = process->pid,

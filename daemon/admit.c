@@ -162,13 +162,12 @@ static void replace_image(struct ft_daemon *daemon, struct ft_process *before, c
         ft_daemon_note_end(daemon, before, FT_PROCESS_REPLACED, process->start_ns);
 }
 
-// The process that forked this one, by the segment that it says it had; only one of its own user's.
-static const struct ft_process *find_parent(const struct ft_daemon *daemon, const struct ft_process *process)
+// The process that made this one, or what it was before an exec; only one of its own user's. NULL where none is known.
+static const struct ft_process *find_relative(const struct ft_daemon *daemon, const struct ft_process *process,
+                                              const struct ft_process *before)
 {
-    const struct ft_process *parent = ft_daemon_find_process(daemon, process->parent_pid);
-    bool is_it = parent && process->parent_segment && parent->segment.id == process->parent_segment &&
-                 parent->uid == process->uid;
-    return is_it ? parent : NULL;
+    const struct ft_process *relative = before ? before : ft_daemon_find_process(daemon, process->parent_pid);
+    return relative && relative->uid == process->uid ? relative : NULL;
 }
 
 static bool is_welcome(struct ft_daemon *daemon, uint32_t uid)
@@ -198,7 +197,7 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
         process->segment_before = before->segment.id;
         process->parent_pid = before->parent_pid;
     }
-    ft_process_identify(process, find_parent(daemon, process), daemon->config.private);
+    ft_process_identify(process, find_relative(daemon, process, before), daemon->config.private);
     if (before)
         replace_image(daemon, before, process);
     struct ft_job *job = ft_job_get(daemon, process);

@@ -168,10 +168,10 @@ void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap)
 {
     if (daemon->is_ending)
         return;
+    ft_listener_accept_all(daemon);
     daemon->is_ending = true;
     daemon->ending_gap = gap;
     sd_notify(0, "STOPPING=1");
-    ft_listener_accept_all(daemon);
     ft_listener_close(daemon);
     if (daemon->config.private)
         ft_job_get_private(daemon); // a file also where nobody attached

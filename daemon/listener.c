@@ -149,11 +149,24 @@ static void on_peer(uv_poll_t *watch, int status, int events)
         forget_peer(peer);
 }
 
+// Who is silent must not keep others out. New ones are put in front.
+static void forget_oldest_peer(struct ft_daemon *daemon)
+{
+    struct ft_peer *peer = daemon->listener.peers;
+    while (peer && peer->next)
+        peer = peer->next;
+    ft_status_add(&daemon->status, refused_message, 1);
+    if (peer)
+        forget_peer(peer);
+}
+
 // A client that has connected and not sent yet: it is between its two system calls.
 static void wait_for(struct ft_daemon *daemon, int fd)
 {
     struct ft_listener *listener = &daemon->listener;
-    struct ft_peer *peer = listener->peer_count < FT_LISTENER_PEERS_MAX ? calloc(1, sizeof(*peer)) : NULL;
+    if (listener->peer_count >= FT_LISTENER_PEERS_MAX)
+        forget_oldest_peer(daemon);
+    struct ft_peer *peer = calloc(1, sizeof(*peer));
     if (!peer || uv_poll_init(&daemon->loop, &peer->watch, fd) < 0) {
         ft_status_add(&daemon->status, refused_own, 1);
         free(peer);
@@ -183,6 +196,19 @@ static void refuse_one(struct ft_daemon *daemon)
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+// Clients that have sent meanwhile.
+static void admit_peers(struct ft_daemon *daemon)
+{
+    struct ft_peer *peer = daemon->listener.peers;
+    while (peer) {
+        int r = ft_admit(daemon, peer->fd);
+        struct ft_peer *next = peer->next;
+        if (r != -EAGAIN)
+            forget_peer(peer);
+        peer = next;
+    }
+}
+
 // False where nobody waits.
 static bool accept_one(struct ft_daemon *daemon)
 {
@@ -193,6 +219,8 @@ static bool accept_one(struct ft_daemon *daemon)
             refuse_one(daemon);
         return is_ours || errno == ECONNABORTED || errno == EINTR;
     }
+    // Before this one connected, a pid's image before has sent: images come in their order.
+    admit_peers(daemon);
     if (ft_admit(daemon, fd) == -EAGAIN)
         wait_for(daemon, fd);
     else
@@ -202,7 +230,8 @@ static bool accept_one(struct ft_daemon *daemon)
 
 void ft_listener_accept_all(struct ft_daemon *daemon)
 {
-    if (daemon->listener.fd >= 0)
+    admit_peers(daemon);
+    if (daemon->listener.fd >= 0 && !daemon->is_ending)
         for (int left = (int)daemon->config.backlog * 2; left > 0 && accept_one(daemon); left--)
             ;
 }

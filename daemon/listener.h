@@ -13,7 +13,7 @@
 struct ft_daemon;
 struct ft_peer;
 
-enum { FT_LISTENER_PEERS_MAX = 1024 };
+enum { FT_LISTENER_PEERS_MAX = 64 };
 
 struct ft_listener {
     int fd;       // -1: none

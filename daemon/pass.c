@@ -164,8 +164,10 @@ static bool may_finish(const struct ft_job *job, struct ft_process *process, int
 {
     if (!process->is_drained)
         return false;
+    // What it executed may have attached and not been admitted yet.
+    bool may_have_successor = process->exec_path && atomic_load(&process->state) != FT_PROCESS_REPLACED;
     return now_ns >= atomic_load(&process->ended_ns) + job->daemon->config.block_after_end_ns ||
-           ft_account_learn_exit(process);
+           (!may_have_successor && ft_account_learn_exit(process));
 }
 
 static void finish_processes(struct ft_job *job, struct ft_drain *drain, bool is_finishing)

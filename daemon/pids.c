@@ -24,6 +24,9 @@ static void on_end(uv_poll_t *watch, int status, int events)
     struct ft_process *process = watch->data;
     (void)status;
     (void)events;
+    uv_poll_stop(watch);
+    // What it executed last has attached before it ended, and may wait in the queue still: then that image ended, not this.
+    ft_listener_accept_all(process->job->daemon);
     ft_daemon_note_end(process->job->daemon, process, FT_PROCESS_ENDED, ft_clock_mono_ns());
 }
 
@@ -80,7 +83,7 @@ void ft_daemon_note_end(struct ft_daemon *daemon, struct ft_process *process, in
 {
     if (process->has_watch)
         uv_poll_stop(&process->watch);
-    if (atomic_load(&process->state) < state) {
+    if (atomic_load(&process->state) == FT_PROCESS_ALIVE) {
         ft_process_catch_end(process, state);
         if (state == FT_PROCESS_ENDED)
             tell_parent(daemon, process);

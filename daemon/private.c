@@ -36,8 +36,9 @@ static void on_grace_over(uv_timer_t *timer)
 
 void ft_private_note_end(struct ft_daemon *daemon)
 {
+    // From the loop, not from here: who calls may be in the middle of taking clients in.
     if (daemon->private.is_over && !daemon->is_ending && !is_anybody_alive(daemon))
-        ft_daemon_end(daemon, FT_GAP_STILL_RUNNING);
+        uv_timer_start(&daemon->private.grace, on_grace_over, 0, 0);
 }
 
 static void on_hold(uv_poll_t *watch, int status, int events)

@@ -211,25 +211,27 @@ static uint32_t login_session_of_private(void)
     return session;
 }
 
-void ft_process_identify(struct ft_process *process, const struct ft_process *parent, bool is_private)
+void ft_process_identify(struct ft_process *process, const struct ft_process *relative, bool is_private)
 {
     char cgroup[4096];
     struct ft_bytes claimed = process->cgroup;
     claimed.len = claimed.len < sizeof(cgroup) ? claimed.len : sizeof(cgroup);
     struct ft_identity_input input = {
         .claimed_cgroup = claimed, .environment = process->environment, .login_session = UINT32_MAX};
-    // A forked child is what its parent is, in the same cgroup, and has done nothing yet.
-    bool is_like_parent = parent && process->image == FT_IMAGE_FORK;
-    if (is_like_parent)
+    // A forked child is what its parent is, in the same cgroup, and has done nothing yet. Of a process that is gone the
+    // kernel tells nothing any more.
+    bool is_young = process->image == FT_IMAGE_FORK && relative && relative->segment.id == process->parent_segment;
+    if (is_young)
         process->first_counters.is_known = true;
     else if (is_alive(process))
         read_proc(process, cgroup, sizeof(cgroup), &input);
+    bool is_gone = !is_young && !input.kernel_cgroup.len;
     if (is_private)
         input.session = ft_process_private_session();
     ft_identity_find(&input, &process->identity);
-    if (is_like_parent)
-        ft_identity_inherit(&process->identity, &parent->identity);
-    else if (process->identity.source == FT_JOB_SOURCE_SESSION) {
+    if (relative && (is_young || is_gone)) {
+        ft_identity_inherit(&process->identity, &relative->identity);
+    } else if (process->identity.source == FT_JOB_SOURCE_SESSION) {
         input.login_session = is_private ? login_session_of_private() : login_session_of(process->pid);
         ft_identity_find(&input, &process->identity);
     }

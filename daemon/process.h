@@ -130,9 +130,9 @@ struct ft_process {
 // Reads the Hello into the process: views, cwd, claims. -EBADMSG where it makes no sense. Takes no descriptor.
 int ft_process_read_hello(struct ft_process *process);
 
-// What /proc and the pidfd tell: parent, start time, counters, job. `parent`: the process that made it, NULL unknown.
-// `is_private`: every process belongs to the session of the daemon's starter unless it names a job.
-void ft_process_identify(struct ft_process *process, const struct ft_process *parent, bool is_private);
+// What /proc and the pidfd tell: parent, start time, counters, job. `relative`: the process that made it, or its image
+// before an exec, NULL unknown. `is_private`: every process belongs to the session of the daemon's starter unless it names a job.
+void ft_process_identify(struct ft_process *process, const struct ft_process *relative, bool is_private);
 
 // Session that a private daemon serves. The loop's thread only; asked for first when the daemon starts.
 uint32_t ft_process_private_session(void);
