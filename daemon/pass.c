@@ -102,7 +102,11 @@ static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
         process->look_interval_ns *= 2;
         process->look_interval_ns = process->look_interval_ns < idle_ns ? process->look_interval_ns : idle_ns;
     }
+    // On a grid, so that idle processes are looked at together: a pass for each would cost more than the looks.
     process->next_look_ns = now_ns + process->look_interval_ns;
+    process->next_look_ns -= process->next_look_ns % process->look_interval_ns;
+    if (process->next_look_ns <= now_ns)
+        process->next_look_ns += process->look_interval_ns;
 }
 
 static bool is_over(struct ft_process *process)
