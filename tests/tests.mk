@@ -137,7 +137,9 @@ CLANG_FORMAT := $(VENV)/bin/clang-format
 format:
 	$(CLANG_FORMAT) -i $(C_FILES)
 format-check:
-	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)
+	@bad=0; for file in $(C_FILES); do $(CLANG_FORMAT) $$file | cmp -s - $$file || \
+		{ echo "make format would change $$file"; bad=1; }; done; \
+		[ $$bad = 0 ]
 shellcheck:
 	shellcheck $$(git ls-files -co --exclude-standard | xargs grep -lE '^#!/(usr/bin/env |bin/)(ba)?sh' --)
 lint: format-check shellcheck
