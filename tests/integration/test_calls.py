@@ -18,6 +18,7 @@ FAMILIES = [
     ("calls_dir", ()),
     ("calls_data", ("shm_unlink",)),
     ("calls_temp", ()),
+    ("calls_shared", ("fork", "_exit")),
     ("calls_aio", ("aio_error", "aio_return", "aio_suspend")),
 ]
 
