@@ -71,7 +71,7 @@ static struct ft_piece *new_piece(struct ft_batch *batch)
 }
 
 // How far a chunk is published: the slot behind its last record. A record that leaves the chunk ends it too.
-static unsigned published_end(const uint8_t *bytes, unsigned from, uint64_t fill, bool *is_corrupt)
+static unsigned published_end(const uint8_t *bytes, unsigned from, uint64_t fill, bool *is_corrupt, bool *has_names)
 {
     unsigned end = from;
     for (unsigned at = from; at < FT_CHUNK_SLOTS;) {
@@ -84,6 +84,7 @@ static unsigned published_end(const uint8_t *bytes, unsigned from, uint64_t fill
             at = ft_record_find_published(bytes, at + 1, fill);
             continue;
         }
+        *has_names |= FT_W0_KIND(ft_record_at(bytes, at)[0]) == FT_RECORD_DEFINE;
         at += (unsigned)slots;
         end = at;
     }
@@ -111,7 +112,8 @@ static int add_piece(struct ft_batch *batch, struct ft_process *process, uint32_
     memcpy(&head, bytes, sizeof(head));
     if (!has_news(position, head.fill))
         return 0;
-    unsigned end = published_end(bytes, position->consumed, head.fill, &process->is_corrupt);
+    bool has_names = false;
+    unsigned end = published_end(bytes, position->consumed, head.fill, &process->is_corrupt, &has_names);
     bool is_quiet = segment->states[chunk] == FT_CHUNK_FULL || atomic_load(&process->state) != FT_PROCESS_ALIVE;
     if (end > position->consumed && !is_quiet) {
         // Partner of the shim's release store of word 0: what the first read saw published, the second reads whole.
@@ -138,6 +140,7 @@ static int add_piece(struct ft_batch *batch, struct ft_process *process, uint32_
         .end = (uint16_t)end,
         .state = segment->states[chunk],
         .has_holes = position->has_holes,
+        .has_names = has_names,
     };
     batch->count++;
     return 1;

@@ -30,6 +30,7 @@ struct ft_piece {
     uint16_t written;  // slots that earlier ranges of this batch cover
     uint8_t state;     // enum ft_chunk_state, read before the copy
     bool has_holes;
+    bool has_names; // there are DEFINE records in it
 };
 
 struct ft_batch {

@@ -8,6 +8,7 @@
 #include "daemon/children.h"
 #include "daemon/files.h"
 #include "daemon/lines.h"
+#include "daemon/plain.h"
 #include "daemon/record.h"
 #include "daemon/vfork.h"
 #include "proto/calls.h"
@@ -31,7 +32,7 @@ int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t 
     drain->cached_id = 0;
     for (size_t i = from; i < to; i++) {
         const struct ft_piece *piece = &batch->pieces[i];
-        for (unsigned at = piece->from; at < piece->end;) {
+        for (unsigned at = piece->from; piece->has_names && at < piece->end;) {
             int slots = ft_record_slots(piece->bytes, at, piece->head.fill);
             if (slots < 0)
                 return -EBADMSG;
@@ -106,13 +107,6 @@ static void add_bytes(const struct ft_record_event *record, struct ft_event *eve
     event->has |= FT_HAS_BYTES;
 }
 
-static uint16_t event_flags(unsigned flags)
-{
-    return (uint16_t)((flags & FT_CALL_COARSE ? FT_EVENT_F_COARSE_TIME : 0) |
-                      (flags & FT_CALL_RACED ? FT_EVENT_F_RACED : 0) | (flags & FT_CALL_CUT ? FT_EVENT_F_PATH_CUT : 0) |
-                      (flags & FT_CALL_VFORK ? FT_EVENT_F_VFORK_CHILD : 0));
-}
-
 static void fill_event(struct ft_drain *drain, const struct ft_process *process, const struct ft_record_event *record,
                        struct ft_event *event)
 {
@@ -133,7 +127,7 @@ static void fill_event(struct ft_drain *drain, const struct ft_process *process,
     event->arg = record->arg;
     event->fd = record->fd;
     event->err = record->err;
-    event->flags = event_flags(record->flags);
+    event->flags = ft_plain_flags(record->flags);
     event->has = (uint8_t)((record->has_size ? FT_HAS_SIZE : 0) | (record->has_offset ? FT_HAS_OFFSET : 0) |
                            (record->has_result ? FT_HAS_RESULT | FT_HAS_ERR : 0) | (record->has_arg ? FT_HAS_ARG : 0));
 }
@@ -294,13 +288,30 @@ static unsigned pass_over_hole(struct ft_drain *drain, struct ft_piece *piece)
     return next - piece->to;
 }
 
+// Whether one-slot calls of this line may take the short way.
+static bool is_plain(const struct ft_drain *drain, const struct ft_process *process, const struct ft_process_line *line)
+{
+    return keeps_rows(drain) && process->clock == FT_CLOCK_TICKS && line->thread_part == drain->part &&
+           !line->tags_count && !process->tags_all_count;
+}
+
+static uint64_t rows_left(const struct ft_drain *drain)
+{
+    if (!keeps_rows(drain))
+        return UINT64_MAX;
+    uint64_t rows = ft_trace_writer_rows(drain->writer);
+    return rows < drain->rows_max ? drain->rows_max - rows : 0;
+}
+
 int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)
 {
+    struct ft_process *process = piece->process;
     struct ft_process_line *line = ft_lines_begin_piece(piece);
+    uint64_t left = 0; // rows that surely fit
     if (!line)
         return -ENOMEM;
-    while (piece->to < FT_CHUNK_SLOTS) {
-        if (keeps_rows(drain) && ft_trace_writer_rows(drain->writer) >= drain->rows_max)
+    for (; piece->to < FT_CHUNK_SLOTS; left--) {
+        if (!left && !(left = rows_left(drain)))
             return FT_DRAIN_BLOCK_FULL;
         int slots = piece->to < piece->end ? ft_record_slots(piece->bytes, piece->to, piece->head.fill) : 0;
         if (slots < 0)
@@ -312,7 +323,10 @@ int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)
             piece->to = (uint16_t)(piece->to + skipped);
             continue;
         }
-        int r = take_record(drain, line, piece, ft_record_at(piece->bytes, piece->to), (unsigned)slots);
+        const uint64_t *record = ft_record_at(piece->bytes, piece->to);
+        bool is_done = slots == 1 && FT_W0_KIND(record[0]) == FT_RECORD_CALL && is_plain(drain, process, line) &&
+                       ft_plain_take(drain, process, line, piece->head.base_ticks, record);
+        int r = is_done ? 0 : take_record(drain, line, piece, record, (unsigned)slots);
         if (r)
             return r < 0 ? r : FT_DRAIN_DONE;
         piece->to = (uint16_t)(piece->to + slots);

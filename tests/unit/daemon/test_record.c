@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "daemon/plain.h"
 #include "daemon/record.h"
 
 static uint64_t record[FT_RECORD_SLOTS_MAX * FT_SLOT_WORDS];
@@ -107,6 +108,37 @@ static void test_any_mask_stays_within_the_record(void **state)
     }
 }
 
+// The short way of plain.h reads a record as the long way does, or leaves it to that.
+static void test_the_short_way_and_the_long_way_agree(void **state)
+{
+    (void)state;
+    unsigned taken = 0;
+    for (unsigned flags = 0; flags < 512; flags++)
+        for (unsigned result = 0; result < 16; result++) {
+            struct ft_record_event record_event;
+            begin(flags, result, result == FT_RESULT_ERROR ? 5 : 0, 777);
+            struct ft_event event = {.fd = 5, .size = flags & FT_CALL_SIZE ? 4096 : 0};
+            if (!ft_plain_result(&event, flags, record[3]))
+                continue;
+            taken++;
+            assert_true(ft_record_event(record, 1, 0, &record_event));
+            assert_true(record_event.has_result);
+            assert_int_equal(event.result, record_event.result);
+            assert_int_equal(event.err, record_event.err);
+            assert_int_equal(!!(event.has & FT_HAS_OFFSET), record_event.has_offset);
+            assert_int_equal(!!(event.has & FT_HAS_SIZE), record_event.has_size);
+            assert_int_equal(!!(event.has & FT_HAS_ARG), record_event.has_arg);
+            if (record_event.has_offset)
+                assert_int_equal(event.offset, record_event.offset);
+            bool has_bytes = record_event.has_bytes || (!(flags & FT_CALL_NO_BYTES) && record_event.result >= 0);
+            assert_int_equal(!!(event.has & FT_HAS_BYTES), has_bytes);
+            if (has_bytes)
+                assert_int_equal(event.bytes,
+                                 record_event.has_bytes ? record_event.bytes : (uint64_t)record_event.result);
+        }
+    assert_true(taken > 2000);
+}
+
 static uint8_t chunk[FT_CHUNK_BYTES] __attribute__((aligned(8)));
 
 static void put(unsigned slot, unsigned kind, unsigned slots, uint64_t fill)
@@ -142,6 +174,7 @@ int main(void)
         cmocka_unit_test(test_results_have_short_forms),
         cmocka_unit_test(test_extensions_are_read_in_the_order_of_their_bits),
         cmocka_unit_test(test_any_mask_stays_within_the_record),
+        cmocka_unit_test(test_the_short_way_and_the_long_way_agree),
         cmocka_unit_test(test_slots_are_published_by_their_chunks_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
