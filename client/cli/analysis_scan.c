@@ -109,8 +109,9 @@ static void *work(void *worker_untyped)
     }
 }
 
-static void add_file_sum(struct ft_file_sum *to, const struct ft_file_sum *from)
+void ft_scan_add_file(struct ft_file_sum *to, const struct ft_file_sum *from)
 {
+    to->first_ns = from->first_ns < to->first_ns ? from->first_ns : to->first_ns;
     to->events += from->events;
     to->reads += from->reads;
     to->writes += from->writes;
@@ -140,43 +141,14 @@ static void add_part(struct ft_scan *scan, const struct ft_scan_part *part, stru
         add_process_sum(&scan->processes[p], &part->processes[p]);
     }
     for (size_t f = 0; part->files && f < scan->file_count; f++) {
-        add_file_sum(&scan->files[f], &part->files[f]);
+        ft_scan_add_file(&scan->files[f], &part->files[f]);
     }
     for (size_t i = 0; i < part->touched.count; i++) {
-        bool is_new;
-        uint32_t key[2];
-        memcpy(key, part->touched.keys + part->touched.entries[i].at, sizeof(key));
-        ft_map_intern(touched, key, sizeof(key), 0, &is_new);
-        scan->files[key[0]].processes += is_new;
+        ft_map_intern(touched, part->touched.keys + part->touched.entries[i].at, part->touched.entries[i].bytes, 0,
+                      NULL);
     }
+    ft_reuse_marks_append(&scan->marks, &part->marks);
     scan->rows += part->rows;
-}
-
-/*
- * A file that is known by its path only (stat of a path, an open that failed) is the one that has this path and is
- * known by device and inode, where there is one.
- */
-static void find_same(struct ft_scan *scan, const struct ft_trace_set *set)
-{
-    struct ft_map by_path;
-    ft_map_init(&by_path);
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t f = 0; f < scan->file_count; f++) {
-            const struct ft_trace_set_file *file = ft_trace_set_file(set, f);
-            bool is_known = file->record && (file->record->dev || file->record->inode);
-            char *key =
-                ft_cli_format("%u:%.*s", file->host, (int)file->path.len, file->path.len ? file->path.data : "");
-            if (pass == 0 && is_known && file->path.len) {
-                ft_map_intern(&by_path, key, strlen(key), f, NULL);
-            }
-            scan->same[f] = f;
-            if (pass == 1 && !is_known) {
-                ft_map_find(&by_path, key, strlen(key), &scan->same[f]);
-            }
-            free(key);
-        }
-    }
-    ft_map_fini(&by_path);
 }
 
 static int start_workers(struct worker *workers, int wanted, struct queue *queue, const struct ft_scan_work *common)
@@ -221,6 +193,9 @@ static void run_workers(struct ft_scan *scan, struct queue *queue, const struct 
         ft_scan_part_fini(&workers[i].part);
         ft_trace_decoder_destroy(workers[i].decoder);
     }
+    if (common->parts & FT_SCAN_FILES) {
+        ft_scan_join_files(scan, &touched);
+    }
     ft_map_fini(&touched);
     scan->bad_blocks = queue->bad_blocks + (queue->count - queue->turn);
 }
@@ -228,16 +203,18 @@ static void run_workers(struct ft_scan *scan, struct queue *queue, const struct 
 int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts, struct ft_progress *progress)
 {
     memset(scan, 0, sizeof(*scan));
-    scan->file_count = ft_trace_set_file_count(set);
+    ft_entries_read(&scan->entries, set);
+    scan->file_count = scan->entries.count;
     scan->process_count = ft_trace_set_process_count(set);
     scan->files = ft_cli_alloc(scan->file_count * sizeof(*scan->files));
-    scan->same = ft_cli_alloc(scan->file_count * sizeof(*scan->same));
     scan->processes = ft_cli_alloc(scan->process_count * sizeof(*scan->processes));
-    find_same(scan, set);
+    for (size_t f = 0; f < scan->file_count; f++) {
+        scan->files[f].first_ns = INT64_MAX;
+    }
     struct queue queue = {.sweep = &scan->sweep, .progress = progress};
     struct ordered_block *blocks = order_blocks(set, &queue.count);
     struct ft_scan_work common = {.set = set,
-                                  .same = scan->same,
+                                  .entries = &scan->entries,
                                   .calls = ft_scan_make_calls(set),
                                   .file_count = scan->file_count,
                                   .process_count = scan->process_count,
@@ -256,7 +233,8 @@ int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned 
 void ft_scan_fini(struct ft_scan *scan)
 {
     free(scan->files);
-    free(scan->same);
+    ft_entries_fini(&scan->entries);
+    ft_reuse_marks_fini(&scan->marks);
     free(scan->processes);
     ft_sweep_fini(&scan->sweep);
 }

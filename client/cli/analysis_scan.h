@@ -6,13 +6,16 @@
 #ifndef FT_CLI_ANALYSIS_SCAN_H
 #define FT_CLI_ANALYSIS_SCAN_H
 
+#include "client/cli/analysis_entries.h"
 #include "client/cli/analysis_intervals.h"
+#include "client/cli/analysis_reuse.h"
 #include "client/cli/map.h"
 #include "client/cli/progress.h"
 #include "proto/trace_set.h"
 
 struct ft_file_sum {
-    uint64_t events; /* all of this file's, whatever they are */
+    int64_t first_ns; /* first event that is known to be this file's, since the epoch; INT64_MAX: none */
+    uint64_t events;  /* all of this file's, whatever they are */
     uint64_t reads, writes, metadata, opens, errors;
     uint64_t read_bytes, written_bytes;
     uint64_t read_time_ns, write_time_ns, metadata_time_ns;
@@ -28,10 +31,10 @@ struct ft_process_sum {
 };
 
 struct ft_scan {
-    struct ft_file_sum
-        *files;     /* by file index of the set; those that are one with another one (see `same`) are empty */
-    uint32_t *same; /* file index → the index under which it is counted */
+    struct ft_entries entries;
+    struct ft_file_sum *files; /* by entry; those that are one file with an earlier one are empty */
     size_t file_count;
+    struct ft_reuse_marks marks;
     struct ft_process_sum *processes; /* by process index of the set */
     size_t process_count;
     struct ft_sweep sweep;

@@ -27,6 +27,7 @@ struct ft_scan_call (*ft_scan_make_calls(const struct ft_trace_set *set))[FT_TRA
                 .group = (uint8_t)group,
                 .kernel_sides = (uint8_t)ft_count_kernel_sides(name, group),
                 .is_counted = ft_count_has_category(ft_report_call_category(reader, call)),
+                .reuse = (uint8_t)ft_reuse_kind_of(name),
                 .is_open = ft_count_is_open(name),
                 .is_flush = ft_count_is_flush(ft_report_call_category(reader, call), group),
             };
@@ -41,6 +42,9 @@ void ft_scan_part_init(struct ft_scan_part *part, const struct ft_scan_work *wor
     part->work = work;
     if (work->parts & FT_SCAN_FILES) {
         part->files = ft_cli_alloc(work->file_count * sizeof(*part->files));
+        for (size_t f = 0; f < work->file_count; f++) {
+            part->files[f].first_ns = INT64_MAX;
+        }
     }
     part->processes = ft_cli_alloc(work->process_count * sizeof(*part->processes));
     ft_map_init(&part->touched);
@@ -51,6 +55,7 @@ void ft_scan_part_fini(struct ft_scan_part *part)
     free(part->files);
     free(part->processes);
     ft_map_fini(&part->touched);
+    ft_reuse_marks_fini(&part->marks);
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         ft_intervals_fini(&part->lists[kind]);
     }
@@ -59,15 +64,26 @@ void ft_scan_part_fini(struct ft_scan_part *part)
 uint32_t ft_scan_part_columns(unsigned parts)
 {
     uint32_t mask = FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2;
-    mask |= parts & FT_SCAN_UNIONS ? FT_COL_START | FT_COL_NAME : 0;
+    mask |= parts & (FT_SCAN_UNIONS | FT_SCAN_FILES) ? FT_COL_START : 0;
+    mask |= parts & FT_SCAN_UNIONS ? FT_COL_NAME : 0;
     mask |= parts & (FT_SCAN_FILES | FT_SCAN_PROCESSES) ? FT_COL_BYTES | FT_COL_ERR : 0;
     return mask;
 }
 
+static int64_t clamp(int64_t time_ns)
+{
+    return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
+}
+
+static int64_t realtime_of(const struct ft_scan_part *part, int64_t mono_ns)
+{
+    return clamp(clamp(mono_ns) + part->realtime_offset_ns);
+}
+
 static uint32_t index_of(const struct ft_scan_part *part, uint32_t file_id)
 {
-    uint32_t at = file_id ? ft_trace_set_file_of(part->work->set, part->reader_index, file_id) : FT_TRACE_SET_NONE;
-    return at < part->work->file_count ? part->work->same[at] : FT_TRACE_SET_NONE;
+    bool is_known = file_id <= ft_trace_reader_file_max(part->reader);
+    return is_known ? part->work->entries->of[part->reader_index][file_id] : FT_ENTRY_NONE;
 }
 
 static void touch(struct ft_scan_part *part, uint32_t file)
@@ -112,14 +128,16 @@ static void add_files(struct ft_scan_part *part)
 {
     const struct ft_scan_batch *batch = &part->batch;
     bool is_transfer = batch->call->group == FT_GROUP_TRANSFER;
-    if (batch->file != FT_TRACE_SET_NONE) {
+    if (batch->file != FT_ENTRY_NONE) {
+        struct ft_file_sum *sum = &part->files[batch->file];
+        sum->first_ns = batch->is_identified && batch->first_ns < sum->first_ns ? batch->first_ns : sum->first_ns;
         touch(part, batch->file);
         add_to_file(&part->files[batch->file], batch, is_transfer ? (unsigned)FT_GROUP_READ : batch->call->group);
     }
-    if (batch->file2 != FT_TRACE_SET_NONE && batch->file2 != batch->file) {
+    if (batch->file2 != FT_ENTRY_NONE && batch->file2 != batch->file) {
         touch(part, batch->file2);
     }
-    if (batch->file2 != FT_TRACE_SET_NONE && is_transfer) {
+    if (batch->file2 != FT_ENTRY_NONE && is_transfer) {
         add_to_file(&part->files[batch->file2], batch, FT_GROUP_WRITE);
     }
 }
@@ -162,6 +180,8 @@ static void begin_batch(struct ft_scan_part *part, const struct ft_rows *rows, s
                                          .file = index_of(part, rows->file[i]),
                                          .file2 = index_of(part, rows->file2[i]),
                                          .process = process,
+                                         .first_ns = rows->start_ns ? realtime_of(part, rows->start_ns[i]) : 0,
+                                         .is_identified = ft_entry_is_identified(record),
                                          .is_memory = record && record->kind == FT_FILE_KIND_MEMORY};
     if (part->batch.call->is_counted) {
         part->batch.mask = ft_count_of(part->batch.call->group, ft_trace_reader_file_class(reader, rows->file[i]),
@@ -169,14 +189,9 @@ static void begin_batch(struct ft_scan_part *part, const struct ft_rows *rows, s
     }
 }
 
-static int64_t clamp(int64_t time_ns)
-{
-    return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
-}
-
 static void add_interval(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, int kind)
 {
-    int64_t start = clamp(clamp(rows->start_ns[i]) + part->realtime_offset_ns);
+    int64_t start = realtime_of(part, rows->start_ns[i]);
     ft_intervals_add(&part->lists[kind], start, clamp(start + clamp(rows->dur_ns[i])));
 }
 
@@ -196,6 +211,29 @@ static void add_span(struct ft_scan_part *part, const struct ft_rows *rows, size
     }
 }
 
+static void mark_path(struct ft_scan_part *part, uint32_t entry, bool is_removed, int64_t ts_ns)
+{
+    uint32_t path_id = entry == FT_ENTRY_NONE ? FT_ENTRY_NONE : part->work->entries->items[entry].path_id;
+    if (path_id != FT_ENTRY_NONE) {
+        struct ft_reuse_mark mark = {.path_id = path_id, .is_removed = is_removed, .ts_ns = ts_ns};
+        ft_reuse_marks_add(&part->marks, mark);
+    }
+}
+
+/* A call that succeeded in removing, renaming or linking a file. */
+static void note_names(struct ft_scan_part *part, int64_t ts_ns)
+{
+    const struct ft_scan_batch *batch = &part->batch;
+    if (batch->call->reuse == FT_REUSE_UNLINK) {
+        mark_path(part, batch->file, true, ts_ns);
+        return;
+    }
+    if (batch->call->reuse == FT_REUSE_RENAME) {
+        mark_path(part, batch->file2, true, ts_ns);
+    }
+    mark_path(part, batch->file2, false, ts_ns);
+}
+
 static void add_call(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t process)
 {
     struct ft_scan_batch *batch = &part->batch;
@@ -209,6 +247,9 @@ static void add_call(struct ft_scan_part *part, const struct ft_rows *rows, size
     if (rows->bytes) {
         batch->bytes += rows->bytes[i];
         batch->errors += rows->err[i] != 0;
+    }
+    if (batch->call->reuse != FT_REUSE_NONE && part->work->parts & FT_SCAN_FILES && rows->err[i] == 0) {
+        note_names(part, realtime_of(part, rows->start_ns[i]));
     }
     if (batch->mask & FT_COUNT_IO && part->work->parts & FT_SCAN_UNIONS) {
         add_interval(part, rows, i, FT_SWEEP_IO);

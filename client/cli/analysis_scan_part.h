@@ -8,13 +8,14 @@
 struct ft_scan_call {
     uint8_t group;        /* enum ft_group */
     uint8_t kernel_sides; /* see ft_count_kernel_sides() */
+    uint8_t reuse;        /* enum ft_reuse_kind */
     bool is_counted, is_open, is_flush;
 };
 
 /* What all threads read. */
 struct ft_scan_work {
     const struct ft_trace_set *set;
-    const uint32_t *same;
+    const struct ft_entries *entries;
     struct ft_scan_call (*calls)[FT_TRACE_CALL_MAX]; /* by reader */
     size_t file_count, process_count;
     unsigned parts;
@@ -25,10 +26,11 @@ struct ft_scan_batch {
     const struct ft_scan_call *call; /* NULL: no batch begun */
     uint16_t call_id;
     uint32_t file_id, file2_id;
-    uint32_t file, file2; /* indices under which they are counted; FT_TRACE_SET_NONE: none */
+    uint32_t file, file2; /* entries; FT_ENTRY_NONE: none */
     uint32_t process;
-    unsigned mask; /* of FT_COUNT_* */
-    bool is_memory;
+    unsigned mask;    /* of FT_COUNT_* */
+    int64_t first_ns; /* since the epoch */
+    bool is_memory, is_identified;
     uint64_t count, errors, bytes, time_ns;
 };
 
@@ -44,6 +46,7 @@ struct ft_scan_part {
     struct ft_process_sum *processes;
     struct ft_map touched; /* (file, process) */
     struct ft_intervals lists[FT_SWEEP_COUNT];
+    struct ft_reuse_marks marks;
     uint64_t rows;
 };
 
@@ -54,5 +57,10 @@ void ft_scan_part_fini(struct ft_scan_part *part);
 uint32_t ft_scan_part_columns(unsigned parts);
 /* Adds a block's rows; leaves its intervals, normal, in `lists`. */
 void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows);
+
+/* Adds everything but `processes` and `last_process`. */
+void ft_scan_add_file(struct ft_file_sum *to, const struct ft_file_sum *from);
+/* After all parts: entries that are one file become one; `touched` holds the (entry, process) pairs of all parts. */
+void ft_scan_join_files(struct ft_scan *scan, const struct ft_map *touched);
 
 #endif

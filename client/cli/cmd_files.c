@@ -60,8 +60,8 @@ static uint64_t key_of(const struct ft_file_sum *sum)
 
 static int compare_paths(uint32_t a, uint32_t b)
 {
-    struct ft_bytes x = ft_trace_set_file(compared.report->set, a)->path;
-    struct ft_bytes y = ft_trace_set_file(compared.report->set, b)->path;
+    struct ft_bytes x = compared.report->scan.entries.items[a].path;
+    struct ft_bytes y = compared.report->scan.entries.items[b].path;
     size_t shorter = x.len < y.len ? x.len : y.len;
     int order = shorter ? memcmp(x.data, y.data, shorter) : 0;
     return order ? order : (x.len > y.len) - (x.len < y.len);
@@ -100,7 +100,7 @@ static void put_time(struct ft_json *json, const char *key, uint64_t ns)
     ft_json_member_seconds(json, key, ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
 }
 
-static void put_place(struct ft_json *json, const struct ft_trace_set *set, const struct ft_trace_set_file *file)
+static void put_place(struct ft_json *json, const struct ft_trace_set *set, const struct ft_entry *file)
 {
     const struct ft_trace_reader *reader = ft_trace_set_reader(set, file->reader);
     ft_report_json_bytes(json, "host", ft_trace_set_host_name(set, file->host));
@@ -121,7 +121,7 @@ static void put_place(struct ft_json *json, const struct ft_trace_set *set, cons
 
 static void put_file(struct ft_json *json, const struct report *report, uint32_t f)
 {
-    const struct ft_trace_set_file *file = ft_trace_set_file(report->set, f);
+    const struct ft_entry *file = &report->scan.entries.items[f];
     const struct ft_file_sum *sum = &report->scan.files[f];
     ft_json_begin_object(json);
     ft_report_json_bytes(json, "path", file->path);
@@ -162,7 +162,7 @@ static void print_json(const struct report *report, size_t rows, bool is_partial
 static void add_row(struct ft_table *table, const struct report *report, uint32_t f)
 {
     const struct ft_file_sum *sum = &report->scan.files[f];
-    const struct ft_trace_set_file *file = ft_trace_set_file(report->set, f);
+    const struct ft_entry *file = &report->scan.entries.items[f];
     uint64_t time_ns = sum->read_time_ns + sum->write_time_ns + sum->metadata_time_ns;
     const uint64_t counts[] = {sum->reads, sum->writes, sum->metadata, sum->opens, sum->processes};
     struct ft_unit_text text;

@@ -77,7 +77,7 @@ static uint32_t *hottest_files(const struct ft_summary *summary, size_t *count)
     uint32_t *order = ft_cli_alloc(scan->file_count * sizeof(*order));
     *count = 0;
     for (uint32_t f = 0; f < scan->file_count; f++) {
-        const struct ft_trace_set_file *file = ft_trace_set_file(summary->set, f);
+        const struct ft_entry *file = &scan->entries.items[f];
         unsigned file_class = ft_file_kind_class(file->record ? file->record->kind : 0);
         if (scan->files[f].events > 0 && file_class != FT_FILE_CLASS_OTHER && time_of(&scan->files[f]) > 0) {
             order[(*count)++] = f;
@@ -120,7 +120,7 @@ static void print_files(const struct ft_screen *screen, const struct ft_summary 
     ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < count && i < top; i++) {
         const struct ft_file_sum *sum = &summary->scan.files[order[i]];
-        struct ft_bytes path = ft_trace_set_file(summary->set, order[i])->path;
+        struct ft_bytes path = summary->scan.entries.items[order[i]].path;
         add_time(&table, time_of(sum));
         add_bytes(&table, sum->read_bytes);
         add_bytes(&table, sum->written_bytes);

@@ -85,7 +85,7 @@ static void files_and_processes_get_what_is_theirs(void **state)
     /* the path of which nothing is known is its file's */
     assert_int_equal(ft_scan_count_files(&scan), FT_TRACES_FILES - 1);
     for (uint32_t f = 0; f < scan.file_count; f++) {
-        const struct ft_trace_set_file *file = ft_trace_set_file(set, f);
+        const struct ft_entry *file = &scan.entries.items[f];
         if (file->path.len == 7 && file->path.data[6] == '5') {
             struct ft_sum reads = sum_where(&traces, FT_CALL_ID_read, 5);
             struct ft_sum copies = sum_where(&traces, FT_CALL_ID_copy_file_range, 5);

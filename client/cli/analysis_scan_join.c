@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/* The end of a scan: paths of one file are put together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/analysis_scan_part.h"
+#include "client/cli/cli.h"
+
+struct member {
+    uint32_t set_file, entry;
+    int64_t first_ns;
+};
+
+static int compare(const void *a_untyped, const void *b_untyped)
+{
+    const struct member *a = a_untyped, *b = b_untyped;
+    if (a->set_file != b->set_file) {
+        return a->set_file < b->set_file ? -1 : 1;
+    }
+    if (a->first_ns != b->first_ns) {
+        return a->first_ns < b->first_ns ? -1 : 1;
+    }
+    return a->entry < b->entry ? -1 : a->entry > b->entry;
+}
+
+/* Entries that share their file with others and have events, by file and in order of their first use. */
+static struct member *find_members(const struct ft_scan *scan, size_t *count)
+{
+    struct member *members = ft_cli_alloc(scan->file_count * sizeof(*members));
+    *count = 0;
+    for (uint32_t f = 0; f < scan->file_count; f++) {
+        if (scan->entries.items[f].path_id != FT_ENTRY_NONE && scan->files[f].events > 0) {
+            members[(*count)++] = (struct member){
+                .set_file = scan->entries.items[f].set_file, .entry = f, .first_ns = scan->files[f].first_ns};
+        }
+    }
+    if (*count > 1) {
+        qsort(members, *count, sizeof(*members), compare);
+    }
+    return members;
+}
+
+static void join_group(struct ft_scan *scan, const struct member *members, size_t count, uint32_t *roots)
+{
+    struct ft_reuse_path *paths = ft_cli_alloc(count * sizeof(*paths));
+    for (size_t i = 0; i < count; i++) {
+        const struct ft_entry *entry = &scan->entries.items[members[i].entry];
+        paths[i] =
+            (struct ft_reuse_path){.path = entry->path, .path_id = entry->path_id, .first_ns = members[i].first_ns};
+    }
+    ft_reuse_find(paths, count, &scan->marks);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t root = members[paths[i].root].entry, entry = members[i].entry;
+        roots[entry] = root;
+        if (root != entry) {
+            ft_scan_add_file(&scan->files[root], &scan->files[entry]);
+            memset(&scan->files[entry], 0, sizeof(scan->files[entry]));
+        }
+    }
+    free(paths);
+}
+
+static void count_processes(struct ft_scan *scan, const struct ft_map *touched, const uint32_t *roots)
+{
+    struct ft_map pairs;
+    ft_map_init(&pairs);
+    for (size_t i = 0; i < touched->count; i++) {
+        uint32_t key[2];
+        bool is_new;
+        memcpy(key, touched->keys + touched->entries[i].at, sizeof(key));
+        key[0] = roots[key[0]];
+        ft_map_intern(&pairs, key, sizeof(key), 0, &is_new);
+        scan->files[key[0]].processes += is_new;
+    }
+    ft_map_fini(&pairs);
+}
+
+void ft_scan_join_files(struct ft_scan *scan, const struct ft_map *touched)
+{
+    size_t count, end;
+    uint32_t *roots = ft_cli_alloc(scan->file_count * sizeof(*roots));
+    for (uint32_t f = 0; f < scan->file_count; f++) {
+        roots[f] = f;
+    }
+    struct member *members = find_members(scan, &count);
+    ft_reuse_marks_sort(&scan->marks);
+    for (size_t begin = 0; begin < count; begin = end) {
+        end = begin + 1;
+        while (end < count && members[end].set_file == members[begin].set_file) {
+            end++;
+        }
+        join_group(scan, members + begin, end - begin, roots);
+    }
+    count_processes(scan, touched, roots);
+    free(members);
+    free(roots);
+}
