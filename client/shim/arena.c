@@ -14,15 +14,20 @@ enum { ARENA_PAGES = 64, PAGES_AT_ONCE = 4 };
 static uint64_t arena;
 
 /* Memory for a page; some at a time, in step with the arena's start, since each is a system call. */
-static int take_memory(char *page, uint64_t left) {
-    if ((ARENA_PAGES - left) % PAGES_AT_ONCE != 0) return 1;
+static int take_memory(char *page, uint64_t left)
+{
+    if ((ARENA_PAGES - left) % PAGES_AT_ONCE != 0)
+        return 1;
     long error = ft_sys(SYS_madvise, page, PAGES_AT_ONCE * FT_PAGE_BYTES, FT_MADV_POPULATE_WRITE);
-    if (error == -EINVAL) *(volatile char *)page = 0; /* before Linux 5.14 */
+    if (error == -EINVAL)
+        *(volatile char *)page = 0; /* before Linux 5.14 */
     return error == 0 || error == -EINVAL;
 }
 
-void *ft_arena_page(void) {
-    if (ft_process.sandboxed) return NULL;
+void *ft_arena_page(void)
+{
+    if (ft_process.sandboxed)
+        return NULL;
     for (;;) {
         uint64_t seen = __atomic_load_n(&arena, __ATOMIC_ACQUIRE);
         uint64_t left = seen % FT_PAGE_BYTES, page = seen - left;
@@ -30,13 +35,15 @@ void *ft_arena_page(void) {
             if (!__atomic_compare_exchange_n(&arena, &seen, page + FT_PAGE_BYTES + left - 1, 0, __ATOMIC_ACQ_REL,
                                              __ATOMIC_RELAXED))
                 continue;
-            if (take_memory((char *)(uintptr_t)page, left)) return (void *)(uintptr_t)page;
+            if (take_memory((char *)(uintptr_t)page, left))
+                return (void *)(uintptr_t)page;
             __atomic_store_n(&arena, 0, __ATOMIC_RELEASE); /* the rest of this lot has no memory either */
             return NULL;
         }
         long made = ft_sys(SYS_mmap, 0, ARENA_PAGES * FT_PAGE_BYTES, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (made < 0 && made > -4096) return NULL;
+        if (made < 0 && made > -4096)
+            return NULL;
         /* Two threads may each make one: the loser's goes back. */
         if (!__atomic_compare_exchange_n(&arena, &seen, (uint64_t)made + ARENA_PAGES, 0, __ATOMIC_ACQ_REL,
                                          __ATOMIC_RELAXED))

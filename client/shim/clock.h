@@ -8,7 +8,8 @@
 /* For threads in FT_MODE_SLOW, and where the counter is not the clock. */
 uint64_t ft_now_slow(void);
 
-FT_HOT uint64_t ft_now(void) {
+FT_HOT uint64_t ft_now(void)
+{
     return ft_likely(ft_thread.mode == FT_MODE_ON) ? ft_ticks() : ft_now_slow();
 }
 

@@ -8,81 +8,103 @@
 enum { ENTRIES_MAX = 8192, PRELOAD_BYTES_MAX = 16384 };
 
 /* 1 where both are the same variable: equal up to and with the '='. */
-static int is_same_variable(const char *a, const char *b) {
-    while (*a != 0 && *a != '=' && *a == *b) a++, b++;
+static int is_same_variable(const char *a, const char *b)
+{
+    while (*a != 0 && *a != '=' && *a == *b)
+        a++, b++;
     return *a == '=' && *b == '=';
 }
 
-static int has_entry(const char *list, const char *entry) {
+static int has_entry(const char *list, const char *entry)
+{
     size_t n = ft_length(entry);
     while (*list != 0) {
         size_t length = 0;
-        while (list[length] != 0 && list[length] != ':' && list[length] != ' ') length++;
-        if (length == n && ft_is_equal(list, entry, n)) return 1;
+        while (list[length] != 0 && list[length] != ':' && list[length] != ' ')
+            length++;
+        if (length == n && ft_is_equal(list, entry, n))
+            return 1;
         list += list[length] != 0 ? length + 1 : length;
     }
     return 0;
 }
 
-static void look_at(struct ft_environment *e, const char *variable, size_t index) {
+static void look_at(struct ft_environment *e, const char *variable, size_t index)
+{
     if (variable[0] == 'L' && ft_has_prefix(variable, "LD_PRELOAD=") && e->preload_index == SIZE_MAX) {
         e->preload_index = index;
         const char *list = variable + sizeof("LD_PRELOAD=") - 1;
-        e->preload_bytes = has_entry(list, ft_saved.preload) ? 0 : ft_length(variable) + ft_length(ft_saved.preload) + 2;
+        e->preload_bytes =
+            has_entry(list, ft_saved.preload) ? 0 : ft_length(variable) + ft_length(ft_saved.preload) + 2;
         return;
     }
-    if (variable[0] != 'F' || !ft_has_prefix(variable, "FLOWTAP")) return;
-    if (ft_has_prefix(variable, "FLOWTAP=1")) e->on_index = index;
+    if (variable[0] != 'F' || !ft_has_prefix(variable, "FLOWTAP"))
+        return;
+    if (ft_has_prefix(variable, "FLOWTAP=1"))
+        e->on_index = index;
     for (unsigned i = 0; i < ft_saved.count; i++)
-        if (is_same_variable(variable, ft_saved.variables[i])) e->missing &= ~(1u << i);
+        if (is_same_variable(variable, ft_saved.variables[i]))
+            e->missing &= ~(1u << i);
 }
 
-int ft_environment_check(struct ft_environment *e, char *const *envp) {
-    if (ft_saved.preload == NULL || ft_saved.count == 0) return 0;
-    *e = (struct ft_environment){
-        .preload_index = SIZE_MAX, .on_index = SIZE_MAX, .missing = (1u << ft_saved.count) - 1};
+int ft_environment_check(struct ft_environment *e, char *const *envp)
+{
+    if (ft_saved.preload == NULL || ft_saved.count == 0)
+        return 0;
+    *e =
+        (struct ft_environment){.preload_index = SIZE_MAX, .on_index = SIZE_MAX, .missing = (1u << ft_saved.count) - 1};
     e->preload_bytes = sizeof("LD_PRELOAD=") + ft_length(ft_saved.preload);
-    for (; envp != NULL && envp[e->count] != NULL; e->count++) look_at(e, envp[e->count], e->count);
-    if (e->preload_index == SIZE_MAX) e->preload_index = e->count;
+    for (; envp != NULL && envp[e->count] != NULL; e->count++)
+        look_at(e, envp[e->count], e->count);
+    if (e->preload_index == SIZE_MAX)
+        e->preload_index = e->count;
     if (ft_process.sandboxed) {
         e->is_sandboxed = 1;
         e->preload_bytes = e->missing = 0;
         ft_gap(FT_SHIM_GAP_SANDBOX);
         return e->on_index != SIZE_MAX && e->count <= ENTRIES_MAX;
     }
-    if (e->preload_bytes == 0 && e->missing == 0) return 0;
-    if (!ft_process.follow_clean_env || e->count > ENTRIES_MAX ||
-        e->preload_bytes > PRELOAD_BYTES_MAX || ft_sys(SYS_faccessat, FT_AT_FDCWD, ft_saved.preload, R_OK) != 0) {
+    if (e->preload_bytes == 0 && e->missing == 0)
+        return 0;
+    if (!ft_process.follow_clean_env || e->count > ENTRIES_MAX || e->preload_bytes > PRELOAD_BYTES_MAX ||
+        ft_sys(SYS_faccessat, FT_AT_FDCWD, ft_saved.preload, R_OK) != 0) {
         ft_gap(FT_SHIM_GAP_ENV_CLEANED);
         return 0;
     }
     return 1;
 }
 
-size_t ft_environment_entries(const struct ft_environment *e) {
+size_t ft_environment_entries(const struct ft_environment *e)
+{
     return e->count + 2 + (unsigned)__builtin_popcount(e->missing);
 }
 
-void ft_environment_build(const struct ft_environment *e, char *const *envp, char **list, char *text) {
+void ft_environment_build(const struct ft_environment *e, char *const *envp, char **list, char *text)
+{
     size_t n = 0;
-    for (; n < e->count; n++) list[n] = envp[n];
-    if (e->is_sandboxed) list[e->on_index] = (char *)(uintptr_t)"FLOWTAP=sandbox";
+    for (; n < e->count; n++)
+        list[n] = envp[n];
+    if (e->is_sandboxed)
+        list[e->on_index] = (char *)(uintptr_t)"FLOWTAP=sandbox";
     if (e->preload_bytes != 0) {
         size_t at = 0;
         if (e->preload_index < e->count) {
             const char *given = envp[e->preload_index];
             at = ft_length(given);
             ft_copy(text, given, at);
-            if (at > sizeof("LD_PRELOAD=") - 1) text[at++] = ':';
+            if (at > sizeof("LD_PRELOAD=") - 1)
+                text[at++] = ':';
         } else {
             at = sizeof("LD_PRELOAD=") - 1;
             ft_copy(text, "LD_PRELOAD=", at);
         }
         ft_copy(text + at, ft_saved.preload, ft_length(ft_saved.preload) + 1);
         list[e->preload_index] = text;
-        if (e->preload_index == e->count) n++;
+        if (e->preload_index == e->count)
+            n++;
     }
     for (unsigned i = 0; i < ft_saved.count; i++)
-        if (e->missing & 1u << i) list[n++] = (char *)(uintptr_t)ft_saved.variables[i];
+        if (e->missing & 1u << i)
+            list[n++] = (char *)(uintptr_t)ft_saved.variables[i];
     list[n] = NULL;
 }

@@ -10,12 +10,12 @@
 #include <stddef.h>
 
 struct ft_environment {
-    size_t count;          /* of the given list */
-    size_t preload_index;  /* of LD_PRELOAD in it; count: not there */
-    size_t preload_bytes;  /* room for the new LD_PRELOAD entry; 0: it is good */
-    size_t on_index;       /* of FLOWTAP=1; count: not there */
-    int is_sandboxed;      /* the new image must not attach: FLOWTAP=1 becomes FLOWTAP=sandbox */
-    unsigned missing;      /* FLOWTAP variables to be put back: bits of ft_saved.variables */
+    size_t count;         /* of the given list */
+    size_t preload_index; /* of LD_PRELOAD in it; count: not there */
+    size_t preload_bytes; /* room for the new LD_PRELOAD entry; 0: it is good */
+    size_t on_index;      /* of FLOWTAP=1; count: not there */
+    int is_sandboxed;     /* the new image must not attach: FLOWTAP=1 becomes FLOWTAP=sandbox */
+    unsigned missing;     /* FLOWTAP variables to be put back: bits of ft_saved.variables */
 };
 
 /* What is missing in envp. Returns 0 where nothing is to be done: nothing missing, or not to be put back (a gap). */

@@ -19,27 +19,36 @@ static struct ft_description *description_pages[DESCRIPTION_PAGES];
 static uint32_t description_count;
 
 /* A pointer that whoever comes first sets to a page of memory. */
-static void *page_at(void *place) {
+static void *page_at(void *place)
+{
     void **pointer = place;
     void *page = __atomic_load_n(pointer, __ATOMIC_ACQUIRE);
-    if (page != NULL) return page;
+    if (page != NULL)
+        return page;
     void *made = ft_arena_page();
-    if (made == NULL) return NULL;
-    if (__atomic_compare_exchange_n(pointer, &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return made;
+    if (made == NULL)
+        return NULL;
+    if (__atomic_compare_exchange_n(pointer, &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return made;
     return page;
 }
 
-struct ft_fd *ft_fd_find_far(int fd) {
-    if (fd < 0 || fd >= FT_FD_MAX) return NULL;
+struct ft_fd *ft_fd_find_far(int fd)
+{
+    if (fd < 0 || fd >= FT_FD_MAX)
+        return NULL;
     unsigned leaf = (unsigned)fd / FT_FD_LEAF;
     struct ft_fd **page = __atomic_load_n(&far_pages[leaf / MID], __ATOMIC_ACQUIRE);
-    if (page == NULL) return NULL;
+    if (page == NULL)
+        return NULL;
     struct ft_fd *slots = __atomic_load_n(&page[leaf % MID], __ATOMIC_ACQUIRE);
     return slots != NULL ? &slots[(unsigned)fd % FT_FD_LEAF] : NULL;
 }
 
-struct ft_fd *ft_fd_make(int fd) {
-    if (fd < 0 || fd >= FT_FD_MAX) return NULL;
+struct ft_fd *ft_fd_make(int fd)
+{
+    if (fd < 0 || fd >= FT_FD_MAX)
+        return NULL;
     unsigned leaf = (unsigned)fd / FT_FD_LEAF;
     struct ft_fd *slots;
     if (fd < FT_FD_DIRECT) {
@@ -51,11 +60,13 @@ struct ft_fd *ft_fd_make(int fd) {
     return slots != NULL ? &slots[(unsigned)fd % FT_FD_LEAF] : NULL;
 }
 
-static struct ft_description *description_at(uint32_t number) {
+static struct ft_description *description_at(uint32_t number)
+{
     return &description_pages[number / DESCRIPTIONS_PER_PAGE][number % DESCRIPTIONS_PER_PAGE];
 }
 
-static struct ft_description *description_get(void) {
+static struct ft_description *description_get(void)
+{
     uint64_t seen = __atomic_load_n(&free_descriptions, __ATOMIC_ACQUIRE);
     while ((uint32_t)seen != 0) {
         struct ft_description *first = description_at((uint32_t)seen - 1);
@@ -69,13 +80,16 @@ static struct ft_description *description_get(void) {
         return NULL;
     }
     struct ft_description *page = page_at(&description_pages[number / DESCRIPTIONS_PER_PAGE]);
-    if (page == NULL) return NULL;
+    if (page == NULL)
+        return NULL;
     page[number % DESCRIPTIONS_PER_PAGE].number = number;
     return &page[number % DESCRIPTIONS_PER_PAGE];
 }
 
-static void description_put(struct ft_description *description) {
-    if (description == NULL || __atomic_sub_fetch(&description->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+static void description_put(struct ft_description *description)
+{
+    if (description == NULL || __atomic_sub_fetch(&description->references, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
     uint64_t seen = __atomic_load_n(&free_descriptions, __ATOMIC_ACQUIRE);
     uint64_t first;
     do {
@@ -84,30 +98,37 @@ static void description_put(struct ft_description *description) {
     } while (!__atomic_compare_exchange_n(&free_descriptions, &seen, first, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
 
-static int is_frozen(void) {
+static int is_frozen(void)
+{
     return ft_thread.vfork_depth != 0; /* a vfork child's descriptors are not its parent's */
 }
 
-static uint64_t touched_bit(int fd) {
+static uint64_t touched_bit(int fd)
+{
     return UINT64_C(1) << (fd < 0 || fd > 63 ? 63 : fd);
 }
 
-void ft_fd_touch(int fd) {
+void ft_fd_touch(int fd)
+{
     ft_thread.vfork_touched |= touched_bit(fd);
 }
 
-int ft_fd_is_touched(int fd) {
+int ft_fd_is_touched(int fd)
+{
     return (ft_thread.vfork_touched & touched_bit(fd)) != 0;
 }
 
 /* 1, and touched, in a vfork child. */
-static int is_frozen_for(int fd) {
-    if (!is_frozen()) return 0;
+static int is_frozen_for(int fd)
+{
+    if (!is_frozen())
+        return 0;
     ft_fd_touch(fd);
     return 1;
 }
 
-static void set(struct ft_fd *slot, uint32_t file, uint8_t kind, struct ft_description *description) {
+static void set(struct ft_fd *slot, uint32_t file, uint8_t kind, struct ft_description *description)
+{
     struct ft_description *old = __atomic_exchange_n(&slot->description, description, __ATOMIC_ACQ_REL);
     slot->kind = kind;
     slot->counted = 0;
@@ -117,10 +138,13 @@ static void set(struct ft_fd *slot, uint32_t file, uint8_t kind, struct ft_descr
     description_put(old);
 }
 
-void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int close_on_exec) {
-    if (is_frozen_for(fd)) return;
+void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int close_on_exec)
+{
+    if (is_frozen_for(fd))
+        return;
     struct ft_fd *slot = ft_fd_make(fd);
-    if (slot == NULL) return;
+    if (slot == NULL)
+        return;
     struct ft_description *description = position >= 0 ? description_get() : NULL;
     if (description != NULL) {
         description->position = position;
@@ -132,15 +156,20 @@ void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int clo
     set(slot, file, kind, description);
 }
 
-void ft_fd_closing(int fd) {
-    if (is_frozen_for(fd)) return;
+void ft_fd_closing(int fd)
+{
+    if (is_frozen_for(fd))
+        return;
     struct ft_fd *slot = ft_fd_find(fd);
-    if (slot != NULL) set(slot, 0, FT_FILE_WIRE_UNKNOWN, NULL);
+    if (slot != NULL)
+        set(slot, 0, FT_FILE_WIRE_UNKNOWN, NULL);
 }
 
-void ft_fd_closing_range(unsigned first, unsigned last) {
+void ft_fd_closing_range(unsigned first, unsigned last)
+{
     if (is_frozen()) {
-        for (unsigned fd = first; fd <= last && fd < 64; fd++) ft_fd_touch((int)fd);
+        for (unsigned fd = first; fd <= last && fd < 64; fd++)
+            ft_fd_touch((int)fd);
         ft_fd_touch(63);
         return;
     }
@@ -157,58 +186,77 @@ void ft_fd_closing_range(unsigned first, unsigned last) {
     }
 }
 
-void ft_fd_duplicated(int from, int to) {
-    if (from == to || is_frozen_for(to)) return;
+void ft_fd_duplicated(int from, int to)
+{
+    if (from == to || is_frozen_for(to))
+        return;
     struct ft_fd *source = ft_fd_find(from);
     struct ft_fd *target = ft_fd_make(to);
-    if (target == NULL) return;
+    if (target == NULL)
+        return;
     if (source == NULL) {
         set(target, 0, FT_FILE_WIRE_UNKNOWN, NULL);
         return;
     }
     struct ft_description *description = source->description;
-    if (description != NULL) __atomic_fetch_add(&description->references, 1, __ATOMIC_ACQ_REL);
+    if (description != NULL)
+        __atomic_fetch_add(&description->references, 1, __ATOMIC_ACQ_REL);
     set(target, source->file, source->kind, description);
 }
 
-void ft_fd_untrack(int fd) {
+void ft_fd_untrack(int fd)
+{
     struct ft_fd *slot = ft_fd_find(fd);
-    if (slot != NULL && slot->description != NULL) slot->description->position = -1;
+    if (slot != NULL && slot->description != NULL)
+        slot->description->position = -1;
 }
 
-static void forget_leaf(struct ft_fd *leaf, int directories_only) {
+static void forget_leaf(struct ft_fd *leaf, int directories_only)
+{
     for (int i = 0; leaf != NULL && i < FT_FD_LEAF; i++) {
-        if (leaf[i].file == 0 || leaf[i].file == FT_FILE_EXCLUDED) continue;
-        if (directories_only && leaf[i].kind != FT_FILE_WIRE_DIRECTORY) continue;
+        if (leaf[i].file == 0 || leaf[i].file == FT_FILE_EXCLUDED)
+            continue;
+        if (directories_only && leaf[i].kind != FT_FILE_WIRE_DIRECTORY)
+            continue;
         leaf[i].file = 0;
     }
 }
 
-static void forget(int directories_only) {
-    for (int i = 0; i < FT_FD_DIRECT / FT_FD_LEAF; i++) forget_leaf(ft_fd_leaves[i], directories_only);
+static void forget(int directories_only)
+{
+    for (int i = 0; i < FT_FD_DIRECT / FT_FD_LEAF; i++)
+        forget_leaf(ft_fd_leaves[i], directories_only);
     for (size_t i = 0; i < sizeof(far_pages) / sizeof(far_pages[0]); i++)
-        for (int j = 0; far_pages[i] != NULL && j < MID; j++) forget_leaf(far_pages[i][j], directories_only);
+        for (int j = 0; far_pages[i] != NULL && j < MID; j++)
+            forget_leaf(far_pages[i][j], directories_only);
 }
 
-void ft_fd_forget_all(void) {
+void ft_fd_forget_all(void)
+{
     forget(0);
 }
 
-void ft_fd_forget_directories(void) {
-    if (is_frozen()) return;
+void ft_fd_forget_directories(void)
+{
+    if (is_frozen())
+        return;
     forget(1);
     ft_process.cwd_file = 0;
 }
 
-void ft_fd_first_use(struct ft_call_state *state, int fd) {
+void ft_fd_first_use(struct ft_call_state *state, int fd)
+{
     if (state->file == 0) {
-        if (fd < 0 || ft_process.sandboxed || is_frozen()) return;
+        if (fd < 0 || ft_process.sandboxed || is_frozen())
+            return;
         struct ft_fd *slot = state->slot != NULL ? state->slot : ft_fd_make(fd);
-        if (slot == NULL) return;
+        if (slot == NULL)
+            return;
         uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);
         struct ft_inode inode;
         uint32_t file = ft_name_descriptor(fd, &inode);
-        if (file == 0) return;
+        if (file == 0)
+            return;
         state->file = file;
         state->slot = slot;
         state->generation = generation;

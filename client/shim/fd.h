@@ -14,7 +14,7 @@ struct ft_call_state;
 
 /* An open file description that this process opened. */
 struct ft_description {
-    int64_t position; /* -1: not known */
+    int64_t position;                 /* -1: not known */
     uint32_t fork_count, spawn_count; /* ft_process's when opened: others may have moved it since where they differ */
     uint32_t references;
     uint32_t next, number; /* of the stack of free ones */
@@ -23,12 +23,13 @@ struct ft_description {
 
 struct ft_fd {
     uint32_t generation;
-    uint32_t file; /* 0: unknown; FT_FILE_EXCLUDED: not to be recorded */
+    uint32_t file;                      /* 0: unknown; FT_FILE_EXCLUDED: not to be recorded */
     struct ft_description *description; /* NULL: position unknown */
-    uint8_t kind; /* enum ft_file_kind_wire */
+    uint8_t kind;                       /* enum ft_file_kind_wire */
     uint8_t reserved[3];
-    uint32_t counted; /* streams: bytes in the buffer after the last call: written and recorded, or read and not taken */
-    void *stream;     /* FILE that was opened on it */
+    uint32_t
+        counted;  /* streams: bytes in the buffer after the last call: written and recorded, or read and not taken */
+    void *stream; /* FILE that was opened on it */
 };
 
 #define FT_FILE_EXCLUDED UINT32_MAX
@@ -43,7 +44,8 @@ struct ft_fd *ft_fd_find_far(int fd);
 /* Slot of a descriptor, made where it has none; NULL where there is no memory for it. */
 struct ft_fd *ft_fd_make(int fd);
 
-FT_HOT struct ft_fd *ft_fd_find(int fd) {
+FT_HOT struct ft_fd *ft_fd_find(int fd)
+{
     if (ft_likely((unsigned)fd < FT_FD_DIRECT)) {
         struct ft_fd *leaf = __atomic_load_n(&ft_fd_leaves[(unsigned)fd / FT_FD_LEAF], __ATOMIC_ACQUIRE);
         return ft_likely(leaf != NULL) ? &leaf[(unsigned)fd % FT_FD_LEAF] : NULL;
@@ -56,12 +58,17 @@ FT_HOT struct ft_fd *ft_fd_find(int fd) {
 void ft_fd_first_use(struct ft_call_state *state, int fd);
 
 /* Position before a call that moved it by `bytes`, and moves it; -1 where it is not known. */
-FT_HOT int64_t ft_fd_move(struct ft_fd *slot, long bytes) {
-    if (slot == NULL) return -1;
+FT_HOT int64_t ft_fd_move(struct ft_fd *slot, long bytes)
+{
+    if (slot == NULL)
+        return -1;
     struct ft_description *description = slot->description;
-    if (description == NULL || description->fork_count != ft_process.fork_count) return -1;
-    if (!description->close_on_exec && description->spawn_count != ft_process.spawn_count) return -1;
-    if (description->position < 0) return -1;
+    if (description == NULL || description->fork_count != ft_process.fork_count)
+        return -1;
+    if (!description->close_on_exec && description->spawn_count != ft_process.spawn_count)
+        return -1;
+    if (description->position < 0)
+        return -1;
     if (ft_likely(ft_process.ordinal == 1)) /* one thread: no lock */
         return (int64_t)ft_local_add((uint64_t *)&description->position, (uint64_t)bytes);
     return __atomic_fetch_add(&description->position, bytes, __ATOMIC_RELAXED);
@@ -75,7 +82,8 @@ void ft_fd_closing_range(unsigned first, unsigned last);
 /* `to` was made a duplicate of `from`. */
 void ft_fd_duplicated(int from, int to);
 /* lseek or the like put it there. */
-FT_HOT void ft_fd_positioned(struct ft_fd *slot, int64_t position) {
+FT_HOT void ft_fd_positioned(struct ft_fd *slot, int64_t position)
+{
     struct ft_description *description = slot != NULL ? slot->description : NULL;
     if (description != NULL && description->position >= 0)
         __atomic_store_n(&description->position, position, __ATOMIC_RELAXED);

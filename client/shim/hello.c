@@ -15,19 +15,23 @@ struct items {
     size_t used, ready; /* bytes from the Hello's start */
 };
 
-static int make_room(struct items *items, size_t bytes) {
+static int make_room(struct items *items, size_t bytes)
+{
     size_t need = items->used + bytes;
-    if (need > (size_t)FT_HELLO_PAGES * FT_PAGE_BYTES) return 0;
+    if (need > (size_t)FT_HELLO_PAGES * FT_PAGE_BYTES)
+        return 0;
     if (need > items->ready) {
         size_t more = (need - items->ready + FT_PAGE_BYTES - 1) / FT_PAGE_BYTES * FT_PAGE_BYTES;
-        if (ft_populate((char *)ft_hello() + items->ready, more) != 0) return 0;
+        if (ft_populate((char *)ft_hello() + items->ready, more) != 0)
+            return 0;
         items->ready += more;
     }
     return 1;
 }
 
 /* Place for an item's bytes, at most `room` of them; NULL where there is none. */
-static char *item_begin(struct items *items, size_t room) {
+static char *item_begin(struct items *items, size_t room)
+{
     size_t head = sizeof(struct ft_hello_item_head);
     if (!make_room(items, head + room + 3)) {
         ft_hello()->items_cut = 1;
@@ -36,118 +40,153 @@ static char *item_begin(struct items *items, size_t room) {
     return (char *)ft_hello() + items->used + head;
 }
 
-static void item_end(struct items *items, enum ft_hello_item type, size_t bytes, int is_cut) {
+static void item_end(struct items *items, enum ft_hello_item type, size_t bytes, int is_cut)
+{
     struct ft_hello_item_head *head = (struct ft_hello_item_head *)(void *)((char *)ft_hello() + items->used);
     head->type = (uint16_t)type;
     head->flags = is_cut ? FT_HELLO_ITEM_CUT : 0;
     head->bytes = (uint32_t)bytes;
-    if (is_cut) ft_hello()->items_cut = 1;
+    if (is_cut)
+        ft_hello()->items_cut = 1;
     items->used += sizeof(*head) + (bytes + 3) / 4 * 4;
 }
 
 /* Text of a small file of /proc. */
-static void put_file(struct items *items, enum ft_hello_item type, const char *path, size_t most) {
+static void put_file(struct items *items, enum ft_hello_item type, const char *path, size_t most)
+{
     char *to = item_begin(items, most);
-    if (to == NULL) return;
+    if (to == NULL)
+        return;
     long fd = ft_sys(SYS_openat, FT_AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
+    if (fd < 0)
+        return;
     long n = ft_sys(SYS_pread64, fd, to, most, 0);
     ft_sys(SYS_close, fd);
-    if (n >= 0) item_end(items, type, (size_t)n, (size_t)n == most);
+    if (n >= 0)
+        item_end(items, type, (size_t)n, (size_t)n == most);
 }
 
-static void put_exe(struct items *items) {
+static void put_exe(struct items *items)
+{
     char *to = item_begin(items, 512);
-    if (to == NULL) return;
+    if (to == NULL)
+        return;
     long n = ft_sys(SYS_readlinkat, FT_AT_FDCWD, "/proc/self/exe", to, 512);
     if (n == 512 && (to = item_begin(items, EXE_BYTES_MAX)) != NULL)
         n = ft_sys(SYS_readlinkat, FT_AT_FDCWD, "/proc/self/exe", to, EXE_BYTES_MAX);
-    if (n > 0) item_end(items, FT_HELLO_EXE, (size_t)n, n == EXE_BYTES_MAX);
+    if (n > 0)
+        item_end(items, FT_HELLO_EXE, (size_t)n, n == EXE_BYTES_MAX);
 }
 
-static void put_cwd(struct items *items) {
+static void put_cwd(struct items *items)
+{
     char *to = item_begin(items, 512);
-    if (to == NULL) return;
+    if (to == NULL)
+        return;
     long n = ft_sys(SYS_getcwd, to, 512);
-    if (n < 0 && (to = item_begin(items, FT_PAGE_BYTES)) != NULL) n = ft_sys(SYS_getcwd, to, FT_PAGE_BYTES);
-    if (n <= 1 || to[0] != '/') return;
+    if (n < 0 && (to = item_begin(items, FT_PAGE_BYTES)) != NULL)
+        n = ft_sys(SYS_getcwd, to, FT_PAGE_BYTES);
+    if (n <= 1 || to[0] != '/')
+        return;
     item_end(items, FT_HELLO_CWD, (size_t)n - 1, 0);
     ft_process.cwd_file = FT_FILE_CWD;
 }
 
 /* Appends a string with its NUL; 0 where it does not fit any more. */
-static int append(char *to, size_t *n, size_t most, const char *text) {
+static int append(char *to, size_t *n, size_t most, const char *text)
+{
     size_t length = ft_length(text) + 1;
-    if (length > most - *n) return 0;
+    if (length > most - *n)
+        return 0;
     ft_copy(to + *n, text, length);
     *n += length;
     return 1;
 }
 
-static size_t strings_bytes(char *const *list, size_t most) {
+static size_t strings_bytes(char *const *list, size_t most)
+{
     size_t n = 0;
-    for (size_t i = 0; list != NULL && list[i] != NULL && n < most; i++) n += ft_length(list[i]) + 1;
+    for (size_t i = 0; list != NULL && list[i] != NULL && n < most; i++)
+        n += ft_length(list[i]) + 1;
     return n < most ? n : most;
 }
 
-static void put_argv(struct items *items) {
+static void put_argv(struct items *items)
+{
     if (ft_start_argv == NULL) {
         put_file(items, FT_HELLO_ARGV, "/proc/self/cmdline", FT_PAGE_BYTES);
         return;
     }
     size_t most = strings_bytes(ft_start_argv, ARGV_BYTES_MAX), n = 0;
     char *to = item_begin(items, most);
-    if (to == NULL) return;
+    if (to == NULL)
+        return;
     int is_cut = 0;
-    for (size_t i = 0; ft_start_argv[i] != NULL && !is_cut; i++) is_cut = !append(to, &n, most, ft_start_argv[i]);
+    for (size_t i = 0; ft_start_argv[i] != NULL && !is_cut; i++)
+        is_cut = !append(to, &n, most, ft_start_argv[i]);
     item_end(items, FT_HELLO_ARGV, n, is_cut);
 }
 
-static int is_claim(const char *variable) {
-    static const char *const prefixes[] = {"FLOWTAP", "SLURM_", "FLUX_", "PBS_", "LSB_", "OMPI_COMM_WORLD_", "PMI_", "PMIX_",
-                                           "MPI_LOCALRANKID", "PALS_", "RANK=", "LOCAL_RANK=", "WORLD_SIZE="};
+static int is_claim(const char *variable)
+{
+    static const char *const prefixes[] = {
+        "FLOWTAP", "SLURM_",          "FLUX_", "PBS_",  "LSB_",        "OMPI_COMM_WORLD_", "PMI_",
+        "PMIX_",   "MPI_LOCALRANKID", "PALS_", "RANK=", "LOCAL_RANK=", "WORLD_SIZE="};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (ft_has_prefix(variable, prefixes[i])) return 1;
+        if (ft_has_prefix(variable, prefixes[i]))
+            return 1;
     return 0;
 }
 
-static void put_env(struct items *items) {
+static void put_env(struct items *items)
+{
     size_t most = 0, n = 0;
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
-        if (is_claim(environ[i])) most += ft_length(environ[i]) + 1;
-    if (most > ENV_BYTES_MAX) most = ENV_BYTES_MAX;
+        if (is_claim(environ[i]))
+            most += ft_length(environ[i]) + 1;
+    if (most > ENV_BYTES_MAX)
+        most = ENV_BYTES_MAX;
     char *to = item_begin(items, most);
-    if (to == NULL) return;
+    if (to == NULL)
+        return;
     int is_cut = 0;
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
-        if (is_claim(environ[i]) && !append(to, &n, most, environ[i])) is_cut = 1;
+        if (is_claim(environ[i]) && !append(to, &n, most, environ[i]))
+            is_cut = 1;
     item_end(items, FT_HELLO_ENV, n, is_cut);
 }
 
 /* Field 22 of /proc/self/stat; the name in field 2 may hold anything, so fields are counted behind the last ')'. */
-static uint64_t start_time(void) {
+static uint64_t start_time(void)
+{
     char text[400];
     long fd = ft_sys(SYS_openat, FT_AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
+    if (fd < 0)
+        return 0;
     long n = ft_sys(SYS_pread64, fd, text, sizeof(text), 0);
     ft_sys(SYS_close, fd);
     long at = n - 1;
-    while (at > 0 && text[at] != ')') at--;
-    for (int field = 2; at > 0 && at < n && field < 22; at++) field += text[at] == ' ';
+    while (at > 0 && text[at] != ')')
+        at--;
+    for (int field = 2; at > 0 && at < n && field < 22; at++)
+        field += text[at] == ' ';
     uint64_t value = 0;
-    for (; at > 0 && at < n && text[at] >= '0' && text[at] <= '9'; at++) value = value * 10 + (uint64_t)(text[at] - '0');
+    for (; at > 0 && at < n && text[at] >= '0' && text[at] <= '9'; at++)
+        value = value * 10 + (uint64_t)(text[at] - '0');
     return value;
 }
 
 /* The struct goes along: it holds the parent's id and whether items were cut, until ft_hello_fill replaces it. */
-long ft_hello_inherit(int memfd) {
+long ft_hello_inherit(int memfd)
+{
     struct ft_hello *parent = ft_hello();
     size_t bytes = sizeof(*parent) + ft_process.hello_items_bytes;
     long written = ft_sys(SYS_pwrite64, memfd, parent, bytes, (uint64_t)ft_process.hello_page * FT_PAGE_BYTES);
     return written == (long)bytes ? 0 : written < 0 ? written : -ENOSPC;
 }
 
-void ft_hello_fill(enum ft_image image) {
+void ft_hello_fill(enum ft_image image)
+{
     struct ft_hello *hello = ft_hello();
     uint32_t items_cut = hello->items_cut;
     *hello = (struct ft_hello){
@@ -162,7 +201,8 @@ void ft_hello_fill(enum ft_image image) {
         .items_cut = items_cut,
         .parent_segment_id = {ft_process.parent_id[0], ft_process.parent_id[1]},
     };
-    if (ft_process.want_start_time) hello->start_time = start_time();
+    if (ft_process.want_start_time)
+        hello->start_time = start_time();
     struct items items = {.used = sizeof(*hello), .ready = FT_PAGE_BYTES};
     if (image == FT_IMAGE_EXEC) {
         put_exe(&items);

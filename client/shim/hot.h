@@ -50,10 +50,10 @@ struct ft_args {
     struct _IO_FILE *stream;
     const off_t *shifts, *shifts2;
     uint8_t has_stream, has_fd, has_fd2, has_path, has_path2, has_size, has_offset, has_arg;
-    uint8_t moves;          /* at and past the descriptor's position */
-    uint8_t opens;          /* the result is a new descriptor, named by path if there is one */
+    uint8_t moves;           /* at and past the descriptor's position */
+    uint8_t opens;           /* the result is a new descriptor, named by path if there is one */
     uint8_t offset_or_moves; /* preadv2: offset -1 means the descriptor's position */
-    uint8_t fresh; /* `opens` a nameless file of its own, at position 0 */
+    uint8_t fresh;           /* `opens` a nameless file of its own, at position 0 */
     uint8_t no_bytes, renames;
     /* `shifts` (of fd), `shifts2` (of fd2) point to an offset that the call moves; NULL: the descriptor's position */
     uint8_t has_shifts, has_shifts2;
@@ -81,13 +81,16 @@ struct ft_outcome {
     const struct ft_args *args;
     long result;
     uint64_t end, bytes;
-    int error;            /* errno, 0: ok; taken from the result and errno unless has_error */
+    int error; /* errno, 0: ok; taken from the result and errno unless has_error */
     uint8_t has_error;
     uint8_t has_bytes;    /* `bytes` is not the result */
     uint8_t has_position; /* `position` is where the call was */
     int64_t position;
     uint32_t file2;
-    struct ft_inode { uint64_t device, inode, birth; uint8_t kind, known; } inode;
+    struct ft_inode {
+        uint64_t device, inode, birth;
+        uint8_t kind, known;
+    } inode;
     int fds[2];
     uint8_t has_fds;
     int is_cut;
@@ -112,14 +115,18 @@ void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *outcom
 void ft_record(const struct ft_call_state *state, unsigned call, const struct ft_outcome *outcome);
 
 /* 1: record this call. */
-FT_HOT int ft_enter(void) {
-    if (ft_likely(ft_thread.mode == FT_MODE_ON) && ft_likely(ft_wiped.base != 0)) return 1;
-    if (ft_thread.mode == FT_MODE_OFF) return 0;
+FT_HOT int ft_enter(void)
+{
+    if (ft_likely(ft_thread.mode == FT_MODE_ON) && ft_likely(ft_wiped.base != 0))
+        return 1;
+    if (ft_thread.mode == FT_MODE_OFF)
+        return 0;
     return ft_enter_slow();
 }
 
 /* Shows the call in the thread's line and takes the clock. */
-FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft_args *args) {
+FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft_args *args)
+{
     struct ft_line *line = ft_thread.line;
     state->line = line;
     state->slot = NULL;
@@ -133,11 +140,14 @@ FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft
             state->file = __atomic_load_n(&slot->file, __ATOMIC_RELAXED);
             state->slot = slot;
         }
-        if (ft_unlikely(ft_thread.mode != FT_MODE_ON)) *state = ft_begin_slow(*state, args->fd);
-        if (ft_unlikely(state->file - 1 >= FT_FILE_EXCLUDED - 1)) *state = ft_begin_unknown(*state, args->fd);
+        if (ft_unlikely(ft_thread.mode != FT_MODE_ON))
+            *state = ft_begin_slow(*state, args->fd);
+        if (ft_unlikely(state->file - 1 >= FT_FILE_EXCLUDED - 1))
+            *state = ft_begin_unknown(*state, args->fd);
     }
     state->call_before = line->call;
-    if (ft_unlikely(state->call_before != 0)) *state = ft_begin_nested(*state, __builtin_frame_address(0));
+    if (ft_unlikely(state->call_before != 0))
+        *state = ft_begin_nested(*state, __builtin_frame_address(0));
     ft_thread.call_frame = __builtin_frame_address(0);
     line->file = state->file;
     line->fd = args->has_fd ? args->fd : -1;
@@ -147,7 +157,8 @@ FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft
     line->call = call;
 }
 
-FT_HOT uint64_t ft_end_clock(const struct ft_call_state *state) {
+FT_HOT uint64_t ft_end_clock(const struct ft_call_state *state)
+{
     uint64_t end = ft_now();
     if (ft_likely(state->call_before == 0))
         state->line->call = 0;
@@ -162,14 +173,18 @@ FT_HOT uint64_t ft_end_clock(const struct ft_call_state *state) {
  * reserved nothing and counted nothing.
  */
 FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, const struct ft_args *args,
-                              uint64_t end, uint64_t offset, unsigned flags, unsigned result, unsigned error) {
+                              uint64_t end, uint64_t offset, unsigned flags, unsigned result, unsigned error)
+{
     uint64_t duration = end - state->start;
     uint64_t size = args->has_size ? (uint64_t)args->size : args->has_arg ? args->arg : 0;
-    if (ft_unlikely((duration >= FT_DURATION_EXT) | (offset > FT_OFFSET_MAX) | (size >> 32 != 0))) return 0;
-    if (args->has_size && args->has_arg) return 0;
+    if (ft_unlikely((duration >= FT_DURATION_EXT) | (offset > FT_OFFSET_MAX) | (size >> 32 != 0)))
+        return 0;
+    if (args->has_size && args->has_arg)
+        return 0;
     unsigned fd16 = FT_FD16_NONE;
     if (args->has_fd) {
-        if (ft_unlikely((unsigned)args->fd >= FT_FD16_EXT)) return 0;
+        if (ft_unlikely((unsigned)args->fd >= FT_FD16_EXT))
+            return 0;
         fd16 = (unsigned)args->fd;
     }
     flags |= (args->has_size ? FT_CALL_SIZE : 0u) | (args->has_arg ? FT_CALL_ARG : 0u);
@@ -202,13 +217,16 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
  * they need no place in memory.
  */
 FT_HOT int ft_end_fast(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result,
-                       uint64_t *end_out, int64_t *position_out) {
+                       uint64_t *end_out, int64_t *position_out)
+{
     uint64_t end = ft_end_clock(state);
-    if (ft_unlikely(state->excluded)) return 1;
+    if (ft_unlikely(state->excluded))
+        return 1;
     int64_t position = -1;
     if ((args->moves || (args->offset_or_moves && args->offset == -1)) && result >= 0)
         position = ft_fd_move(state->slot, result);
-    if (args->ret == FT_RET_POSITION && result >= 0) ft_fd_positioned(state->slot, result);
+    if (args->ret == FT_RET_POSITION && result >= 0)
+        ft_fd_positioned(state->slot, result);
     if (ft_likely(ft_thread.mode == FT_MODE_ON) && !args->has_fd2 && !args->vector && !args->message && !args->opens &&
         args->ret != FT_RET_FD) {
         unsigned code = FT_RESULT_EXT, error = 0, flags = 0;
@@ -225,14 +243,14 @@ FT_HOT int ft_end_fast(const struct ft_call_state *state, unsigned call, const s
                  !args->has_offset && (uint64_t)result <= FT_OFFSET_MAX) {
             code = FT_RESULT_SMALL;
             offset = (uint64_t)result;
-        }
-        else if ((args->ret == FT_RET_STATUS || args->ret == FT_RET_BYTES || args->ret == FT_RET_VALUE ||
-                  args->ret == FT_RET_POSITION) &&
-                 result == -1) {
+        } else if ((args->ret == FT_RET_STATUS || args->ret == FT_RET_BYTES || args->ret == FT_RET_VALUE ||
+                    args->ret == FT_RET_POSITION) &&
+                   result == -1) {
             code = FT_RESULT_ERROR;
             error = (unsigned)errno;
         }
-        if (args->no_bytes || args->ret != FT_RET_BYTES) flags |= FT_CALL_NO_BYTES;
+        if (args->no_bytes || args->ret != FT_RET_BYTES)
+            flags |= FT_CALL_NO_BYTES;
         if (position >= 0) {
             offset = (uint64_t)position;
             flags |= FT_CALL_OFFSET;

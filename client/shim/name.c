@@ -11,19 +11,26 @@ enum { PART_BYTES = (FT_RECORD_SLOTS_MAX - 1) * FT_SLOT_BYTES - 16, SMALL_SCRATC
 static char *scratch_page;
 static uint32_t scratch_busy;
 
-static char *scratch_get(void) {
-    if (__atomic_exchange_n(&scratch_busy, 1, __ATOMIC_ACQUIRE) != 0) return NULL;
-    if (scratch_page == NULL) scratch_page = ft_arena_page();
-    if (scratch_page == NULL) __atomic_store_n(&scratch_busy, 0, __ATOMIC_RELEASE);
+static char *scratch_get(void)
+{
+    if (__atomic_exchange_n(&scratch_busy, 1, __ATOMIC_ACQUIRE) != 0)
+        return NULL;
+    if (scratch_page == NULL)
+        scratch_page = ft_arena_page();
+    if (scratch_page == NULL)
+        __atomic_store_n(&scratch_busy, 0, __ATOMIC_RELEASE);
     return scratch_page;
 }
 
-static void scratch_put(char *page) {
-    if (page != NULL) __atomic_store_n(&scratch_busy, 0, __ATOMIC_RELEASE);
+static void scratch_put(char *page)
+{
+    if (page != NULL)
+        __atomic_store_n(&scratch_busy, 0, __ATOMIC_RELEASE);
 }
 
 /* A child forked while another thread held it finds it free again. */
-void ft_name_reset(void) {
+void ft_name_reset(void)
+{
     scratch_busy = 0;
 }
 
@@ -37,13 +44,15 @@ struct definition {
 };
 
 /* Writes one part; 0 where no slot was to be had. */
-static int define_part(const struct definition *d, size_t from, size_t part) {
+static int define_part(const struct definition *d, size_t from, size_t part)
+{
     int with_inode = d->inode != NULL && d->inode->known;
     size_t bytes = part + (with_inode ? 16 : 0);
     uint32_t slots = (uint32_t)(1 + (bytes + FT_SLOT_BYTES - 1) / FT_SLOT_BYTES);
     struct ft_chunk_head *chunk;
     uint64_t *word = ft_ring_reserve(ft_thread.writer, slots, ft_now(), &chunk);
-    if (word == NULL) return 0;
+    if (word == NULL)
+        return 0;
     word[1] = (uint64_t)d->id | (uint64_t)d->base << 32;
     word[2] = (uint64_t)d->n | (uint64_t)from << 16 | (uint64_t)part << 32 | (uint64_t)d->type << 48 |
               (uint64_t)(d->flags | (with_inode ? FT_DEFINE_INODE : 0u)) << 56;
@@ -60,7 +69,8 @@ static int define_part(const struct definition *d, size_t from, size_t part) {
     return 1;
 }
 
-static uint32_t define(struct definition *d) {
+static uint32_t define(struct definition *d)
+{
     d->id = __atomic_fetch_add(&ft_process.next_id, 1, __ATOMIC_RELAXED);
     size_t from = 0;
     do {
@@ -74,16 +84,20 @@ static uint32_t define(struct definition *d) {
     return d->id;
 }
 
-uint32_t ft_name_string(const char *text, size_t n) {
+uint32_t ft_name_string(const char *text, size_t n)
+{
     struct definition d = {.type = FT_DEFINE_STRING, .bytes = text, .n = n};
     return define(&d);
 }
 
 /* Kernel's name of the working directory; 0 where it has none that can be asked for. */
-static uint32_t cwd_file(void) {
+static uint32_t cwd_file(void)
+{
     uint32_t known = __atomic_load_n(&ft_process.cwd_file, __ATOMIC_RELAXED);
-    if (ft_thread.vfork_moved) return 0;
-    if (known != 0 || ft_process.sandboxed || ft_thread.vfork_depth != 0) return known;
+    if (ft_thread.vfork_moved)
+        return 0;
+    if (known != 0 || ft_process.sandboxed || ft_thread.vfork_depth != 0)
+        return known;
     char small[SMALL_SCRATCH], *page = scratch_get();
     char *buffer = page != NULL ? page : small;
     long n = ft_sys(SYS_getcwd, buffer, page != NULL ? FT_PAGE_BYTES : SMALL_SCRATCH);
@@ -98,35 +112,46 @@ static uint32_t cwd_file(void) {
 }
 
 /* The file id of a directory's descriptor, named at its first use. */
-static uint32_t directory_file(int dirfd) {
+static uint32_t directory_file(int dirfd)
+{
     struct ft_call_state state = {.slot = ft_fd_find(dirfd)};
-    if (state.slot != NULL) state.file = __atomic_load_n(&state.slot->file, __ATOMIC_RELAXED);
-    if (state.file - 1 >= FT_FILE_EXCLUDED - 1) ft_fd_first_use(&state, dirfd);
+    if (state.slot != NULL)
+        state.file = __atomic_load_n(&state.slot->file, __ATOMIC_RELAXED);
+    if (state.file - 1 >= FT_FILE_EXCLUDED - 1)
+        ft_fd_first_use(&state, dirfd);
     return state.excluded ? FT_FILE_EXCLUDED : state.file;
 }
 
-static long readlink_of(int fd, char *buffer, size_t room) {
+static long readlink_of(int fd, char *buffer, size_t room)
+{
     char link[40] = "/proc/self/fd/";
     size_t at = 14;
     unsigned rest = (unsigned)fd;
     char digits[12];
     int count = 0;
-    do digits[count++] = (char)('0' + rest % 10);
+    do
+        digits[count++] = (char)('0' + rest % 10);
     while ((rest /= 10) != 0);
-    while (count > 0) link[at++] = digits[--count];
+    while (count > 0)
+        link[at++] = digits[--count];
     link[at] = 0;
     return ft_sys(SYS_readlinkat, FT_AT_FDCWD, link, buffer, room);
 }
 
 /* Whether the settings want this name; needs the whole of it, so relative ones are joined here. */
-static int is_wanted(int dirfd, const char *path, size_t n) {
-    if (!ft_process.filtered) return 1;
-    if (n > 0 && path[0] == '/') return ft_settings_wants(path, n);
-    if (ft_process.sandboxed || ft_thread.vfork_depth != 0) return 1;
+static int is_wanted(int dirfd, const char *path, size_t n)
+{
+    if (!ft_process.filtered)
+        return 1;
+    if (n > 0 && path[0] == '/')
+        return ft_settings_wants(path, n);
+    if (ft_process.sandboxed || ft_thread.vfork_depth != 0)
+        return 1;
     char *page = scratch_get();
-    if (page == NULL) return 1;
-    long base = dirfd == FT_AT_FDCWD ? ft_sys(SYS_getcwd, page, FT_PAGE_BYTES) - 1
-                                     : readlink_of(dirfd, page, FT_PAGE_BYTES);
+    if (page == NULL)
+        return 1;
+    long base =
+        dirfd == FT_AT_FDCWD ? ft_sys(SYS_getcwd, page, FT_PAGE_BYTES) - 1 : readlink_of(dirfd, page, FT_PAGE_BYTES);
     int wanted = 1;
     if (base > 0 && (size_t)base + 1 + n < FT_PAGE_BYTES) {
         page[base] = '/';
@@ -137,34 +162,51 @@ static int is_wanted(int dirfd, const char *path, size_t n) {
     return wanted;
 }
 
-uint32_t ft_name_path(int dirfd, const char *path, int *is_cut) {
-    if (path == NULL || path[0] == 0) return dirfd == FT_AT_FDCWD ? 0 : directory_file(dirfd);
+uint32_t ft_name_path(int dirfd, const char *path, int *is_cut)
+{
+    if (path == NULL || path[0] == 0)
+        return dirfd == FT_AT_FDCWD ? 0 : directory_file(dirfd);
     size_t n = ft_length_most(path, FT_PATH_KEPT_BYTES);
-    if (n == FT_PATH_KEPT_BYTES) *is_cut = 1;
-    if (!is_wanted(dirfd, path, n)) return FT_FILE_EXCLUDED;
+    if (n == FT_PATH_KEPT_BYTES)
+        *is_cut = 1;
+    if (!is_wanted(dirfd, path, n))
+        return FT_FILE_EXCLUDED;
     struct definition d = {.type = FT_DEFINE_PATH, .bytes = path, .n = n, .flags = *is_cut ? FT_DEFINE_CUT : 0u};
-    if (path[0] != '/') d.base = dirfd == FT_AT_FDCWD ? cwd_file() : directory_file(dirfd);
-    if (d.base == FT_FILE_EXCLUDED) d.base = 0;
+    if (path[0] != '/')
+        d.base = dirfd == FT_AT_FDCWD ? cwd_file() : directory_file(dirfd);
+    if (d.base == FT_FILE_EXCLUDED)
+        d.base = 0;
     return define(&d);
 }
 
-static uint8_t kind_of(unsigned mode, uint64_t major) {
+static uint8_t kind_of(unsigned mode, uint64_t major)
+{
     switch (mode & S_IFMT) {
-    case S_IFREG: return FT_FILE_WIRE_REGULAR;
-    case S_IFDIR: return FT_FILE_WIRE_DIRECTORY;
-    case S_IFBLK: return FT_FILE_WIRE_BLOCK;
-    case S_IFCHR: return (major >= 136 && major <= 143) || major == 4 || major == 5 ? FT_FILE_WIRE_TTY : FT_FILE_WIRE_CHAR;
-    case S_IFIFO: return FT_FILE_WIRE_PIPE;
-    case S_IFSOCK: return FT_FILE_WIRE_SOCKET;
-    default: return FT_FILE_WIRE_OTHER;
+    case S_IFREG:
+        return FT_FILE_WIRE_REGULAR;
+    case S_IFDIR:
+        return FT_FILE_WIRE_DIRECTORY;
+    case S_IFBLK:
+        return FT_FILE_WIRE_BLOCK;
+    case S_IFCHR:
+        return (major >= 136 && major <= 143) || major == 4 || major == 5 ? FT_FILE_WIRE_TTY : FT_FILE_WIRE_CHAR;
+    case S_IFIFO:
+        return FT_FILE_WIRE_PIPE;
+    case S_IFSOCK:
+        return FT_FILE_WIRE_SOCKET;
+    default:
+        return FT_FILE_WIRE_OTHER;
     }
 }
 
-void ft_name_inode(int fd, struct ft_inode *inode) {
+void ft_name_inode(int fd, struct ft_inode *inode)
+{
     *inode = (struct ft_inode){.kind = FT_FILE_WIRE_UNKNOWN};
-    if (ft_process.sandboxed) return;
+    if (ft_process.sandboxed)
+        return;
     struct statx st;
-    if (ft_sys(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_BTIME, &st) != 0) return;
+    if (ft_sys(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_BTIME, &st) != 0)
+        return;
     inode->device = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
     inode->inode = st.stx_ino;
     inode->kind = kind_of(st.stx_mode, st.stx_rdev_major);
@@ -173,19 +215,24 @@ void ft_name_inode(int fd, struct ft_inode *inode) {
     inode->known = 1;
 }
 
-uint32_t ft_name_descriptor(int fd, struct ft_inode *inode) {
+uint32_t ft_name_descriptor(int fd, struct ft_inode *inode)
+{
     ft_name_inode(fd, inode);
-    if (!inode->known) return 0;
+    if (!inode->known)
+        return 0;
     char small[SMALL_SCRATCH], *page = scratch_get();
     char *buffer = page != NULL ? page : small;
     size_t room = page != NULL ? FT_PAGE_BYTES - 1 : SMALL_SCRATCH;
     long n = readlink_of(fd, buffer, room);
-    if (n < 0) n = 0; /* no /proc here: kind and inode are known all the same */
-    if (inode->kind == FT_FILE_WIRE_REGULAR && n > 7 && ft_has_prefix(buffer, "/memfd:")) inode->kind = FT_FILE_WIRE_MEMFD;
+    if (n < 0)
+        n = 0; /* no /proc here: kind and inode are known all the same */
+    if (inode->kind == FT_FILE_WIRE_REGULAR && n > 7 && ft_has_prefix(buffer, "/memfd:"))
+        inode->kind = FT_FILE_WIRE_MEMFD;
     uint32_t file = FT_FILE_EXCLUDED;
     if (!ft_process.filtered || n == 0 || buffer[0] != '/' || ft_settings_wants(buffer, (size_t)n)) {
         struct definition d = {.type = FT_DEFINE_FD, .bytes = buffer, .n = (size_t)n, .inode = inode};
-        if ((size_t)n == room) d.flags = FT_DEFINE_CUT;
+        if ((size_t)n == room)
+            d.flags = FT_DEFINE_CUT;
         file = define(&d);
     }
     scratch_put(page);

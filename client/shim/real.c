@@ -13,10 +13,10 @@ extern struct r_debug _r_debug __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 struct object {
-    const ElfW(Sym) *symbols;
+    const ElfW(Sym) * symbols;
     const char *strings;
     const uint32_t *gnu_hash;
-    const ElfW(Half) *versions;
+    const ElfW(Half) * versions;
     const char *soname;
     ElfW(Addr) base;
 };
@@ -41,66 +41,94 @@ static const uint16_t name_offsets[] = {
 #undef FT_CALL
 };
 
-static const struct link_map *own_map(void) {
-    if (&_r_debug == NULL) return NULL;
+static const struct link_map *own_map(void)
+{
+    if (&_r_debug == NULL)
+        return NULL;
     for (const struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next)
-        if (map->l_ld == _DYNAMIC) return map;
+        if (map->l_ld == _DYNAMIC)
+            return map;
     return NULL;
 }
 
 /* ld.so relocates most of these pointers in place; those of the vDSO, and on some systems of others, are offsets. */
-static const void *at(const struct link_map *map, ElfW(Addr) value) {
+static const void *at(const struct link_map *map, ElfW(Addr) value)
+{
     return (const void *)(value < map->l_addr ? value + map->l_addr : value);
 }
 
-static struct object object_of(const struct link_map *map) {
+static struct object object_of(const struct link_map *map)
+{
     struct object object = {.base = map->l_addr};
     ElfW(Xword) soname = 0;
     for (const ElfW(Dyn) *entry = map->l_ld; entry != NULL && entry->d_tag != DT_NULL; entry++) {
         switch (entry->d_tag) {
-        case DT_SYMTAB: object.symbols = at(map, entry->d_un.d_ptr); break;
-        case DT_STRTAB: object.strings = at(map, entry->d_un.d_ptr); break;
-        case DT_GNU_HASH: object.gnu_hash = at(map, entry->d_un.d_ptr); break;
-        case DT_VERSYM: object.versions = at(map, entry->d_un.d_ptr); break;
-        case DT_SONAME: soname = entry->d_un.d_val; break;
-        default: break;
+        case DT_SYMTAB:
+            object.symbols = at(map, entry->d_un.d_ptr);
+            break;
+        case DT_STRTAB:
+            object.strings = at(map, entry->d_un.d_ptr);
+            break;
+        case DT_GNU_HASH:
+            object.gnu_hash = at(map, entry->d_un.d_ptr);
+            break;
+        case DT_VERSYM:
+            object.versions = at(map, entry->d_un.d_ptr);
+            break;
+        case DT_SONAME:
+            soname = entry->d_un.d_val;
+            break;
+        default:
+            break;
         }
     }
-    if (soname != 0 && object.strings != NULL) object.soname = object.strings + soname;
+    if (soname != 0 && object.strings != NULL)
+        object.soname = object.strings + soname;
     return object;
 }
 
-static uint32_t hash_of(const char *name) {
+static uint32_t hash_of(const char *name)
+{
     uint32_t hash = 5381;
-    for (; *name != 0; name++) hash = hash * 33 + (unsigned char)*name;
+    for (; *name != 0; name++)
+        hash = hash * 33 + (unsigned char)*name;
     return hash;
 }
 
-static int is_same(const char *a, const char *b) {
-    while (*a != 0 && *a == *b) a++, b++;
+static int is_same(const char *a, const char *b)
+{
+    while (*a != 0 && *a == *b)
+        a++, b++;
     return *a == *b;
 }
 
-static ft_function *function_at(const struct object *object, const ElfW(Sym) *symbol) {
+static ft_function *function_at(const struct object *object, const ElfW(Sym) * symbol)
+{
     ElfW(Addr) address = object->base + symbol->st_value;
-    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC) return ((ft_function * (*)(void)) address)();
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+        return ((ft_function * (*)(void)) address)();
     return (ft_function *)address;
 }
 
 /* The default version where there are several; a hidden one (old, for programs linked long ago) only where alone. */
-static ft_function *find_in(const struct object *object, const char *name, uint32_t hash) {
-    if (object->gnu_hash == NULL || object->symbols == NULL || object->strings == NULL) return NULL;
+static ft_function *find_in(const struct object *object, const char *name, uint32_t hash)
+{
+    if (object->gnu_hash == NULL || object->symbols == NULL || object->strings == NULL)
+        return NULL;
     uint32_t buckets = object->gnu_hash[0], first = object->gnu_hash[1];
     uint32_t bloom_words = object->gnu_hash[2], shift = object->gnu_hash[3];
     const ElfW(Addr) *bloom = (const ElfW(Addr) *)(object->gnu_hash + 4);
     const uint32_t *bucket = (const uint32_t *)(bloom + bloom_words);
     const uint32_t *chain = bucket + buckets;
-    if (buckets == 0 || bloom_words == 0) return NULL;
+    if (buckets == 0 || bloom_words == 0)
+        return NULL;
     ElfW(Addr) word = bloom[(hash / 64) % bloom_words];
-    if (((word >> (hash % 64)) & (word >> ((hash >> shift) % 64)) & 1) == 0) return NULL;
+    if (((word >> (hash % 64)) & (word >> ((hash >> shift) % 64)) & 1) == 0)
+        return NULL;
     ft_function *hidden = NULL;
     uint32_t index = bucket[hash % buckets];
-    if (index < first) return NULL;
+    if (index < first)
+        return NULL;
     for (;; index++) {
         uint32_t entry = chain[index - first];
         const ElfW(Sym) *symbol = &object->symbols[index];
@@ -108,47 +136,58 @@ static ft_function *find_in(const struct object *object, const char *name, uint3
             is_same(object->strings + symbol->st_name, name)) {
             if (object->versions == NULL || (object->versions[index] & 0x8000) == 0)
                 return function_at(object, symbol);
-            if (hidden == NULL) hidden = function_at(object, symbol);
+            if (hidden == NULL)
+                hidden = function_at(object, symbol);
         }
-        if (entry & 1) return hidden;
+        if (entry & 1)
+            return hidden;
     }
 }
 
-ft_function *ft_real_resolve(unsigned call) {
+ft_function *ft_real_resolve(unsigned call)
+{
     const char *name = (const char *)&names + name_offsets[call];
     uint32_t hash = hash_of(name);
     const struct link_map *map = own_map();
     for (map = map != NULL ? map->l_next : NULL; map != NULL; map = map->l_next) {
         struct object object = object_of(map);
         ft_function *found = find_in(&object, name, hash);
-        if (found == NULL) continue;
+        if (found == NULL)
+            continue;
         __atomic_store_n(&ft_real_table[call], found, __ATOMIC_RELAXED);
         return found;
     }
     return NULL;
 }
 
-ft_function *ft_real_in_vdso(const char *name) {
-    if (&_r_debug == NULL) return NULL;
+ft_function *ft_real_in_vdso(const char *name)
+{
+    if (&_r_debug == NULL)
+        return NULL;
     for (const struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next) {
         struct object object = object_of(map);
-        if (object.soname == NULL || !ft_has_prefix(object.soname, "linux-vdso.so")) continue;
+        if (object.soname == NULL || !ft_has_prefix(object.soname, "linux-vdso.so"))
+            continue;
         return find_in(&object, name, hash_of(name));
     }
     return NULL;
 }
 
-int ft_real_is_second_copy(void) {
+int ft_real_is_second_copy(void)
+{
     const struct link_map *own = own_map();
-    if (own == NULL) return 1;
+    if (own == NULL)
+        return 1;
     for (const struct link_map *map = _r_debug.r_map; map != NULL && map != own; map = map->l_next) {
         struct object object = object_of(map);
-        if (object.soname != NULL && is_same(object.soname, "libflowtap-preload.so")) return 1;
+        if (object.soname != NULL && is_same(object.soname, "libflowtap-preload.so"))
+            return 1;
     }
     return 0;
 }
 
-const char *ft_real_own_path(void) {
+const char *ft_real_own_path(void)
+{
     const struct link_map *own = own_map();
     return own != NULL && own->l_name != NULL ? own->l_name : "";
 }

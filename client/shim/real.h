@@ -16,7 +16,8 @@ extern ft_function *ft_real_table[];
 /* Looks up and remembers; NULL where no library has it. */
 ft_function *ft_real_resolve(unsigned call);
 
-FT_HOT ft_function *ft_real(unsigned call) {
+FT_HOT ft_function *ft_real(unsigned call)
+{
     ft_function *real = __atomic_load_n(&ft_real_table[call], __ATOMIC_RELAXED);
     return ft_likely(real != NULL) ? real : ft_real_resolve(call);
 }

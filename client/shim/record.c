@@ -6,7 +6,8 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-struct ft_call_state ft_begin_slow(struct ft_call_state state, int fd) {
+struct ft_call_state ft_begin_slow(struct ft_call_state state, int fd)
+{
     if (ft_thread.vfork_depth != 0 && ft_fd_is_touched(fd)) {
         state.slot = NULL;
         state.file = 0;
@@ -14,12 +15,14 @@ struct ft_call_state ft_begin_slow(struct ft_call_state state, int fd) {
     return state;
 }
 
-struct ft_call_state ft_begin_unknown(struct ft_call_state state, int fd) {
+struct ft_call_state ft_begin_unknown(struct ft_call_state state, int fd)
+{
     ft_fd_first_use(&state, fd);
     return state;
 }
 
-struct ft_call_state ft_begin_nested(struct ft_call_state state, const void *frame) {
+struct ft_call_state ft_begin_nested(struct ft_call_state state, const void *frame)
+{
     /* The stack grows down: a call whose frame is not above this one was left by longjmp or an exception. */
     if ((uintptr_t)ft_thread.call_frame <= (uintptr_t)frame) {
         state.call_before = 0;
@@ -32,7 +35,8 @@ struct ft_call_state ft_begin_nested(struct ft_call_state state, const void *fra
     return state;
 }
 
-void ft_end_nested(struct ft_call_state state) {
+void ft_end_nested(struct ft_call_state state)
+{
     struct ft_line *line = state.line;
     line->call = 0;
     __asm__ volatile("" : : : "memory");
@@ -45,14 +49,16 @@ void ft_end_nested(struct ft_call_state state) {
 }
 
 void ft_end_rare(struct ft_call_state state, unsigned call, const struct ft_args *args, long result, uint64_t end,
-                 int64_t position) {
+                 int64_t position)
+{
     struct ft_outcome outcome = {.args = args, .result = result, .end = end};
     outcome.has_position = position >= 0;
     outcome.position = position;
     ft_end_slow(&state, call, &outcome);
 }
 
-void ft_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result) {
+void ft_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result)
+{
     uint64_t end;
     int64_t position;
     if (!ft_end_fast(state, call, args, result, &end, &position))
@@ -67,25 +73,30 @@ struct draft {
     unsigned mask, flags, fd16;
 };
 
-static void extend(struct draft *draft, unsigned bit, uint64_t value) {
+static void extend(struct draft *draft, unsigned bit, uint64_t value)
+{
     draft->ext[__builtin_ctz(bit)] = value;
     draft->mask |= bit;
 }
 
-static uint64_t vector_bytes(const struct iovec *vector, size_t count) {
+static uint64_t vector_bytes(const struct iovec *vector, size_t count)
+{
     uint64_t bytes = 0;
-    for (size_t i = 0; i < count && i < IOV_MAX; i++) bytes += vector[i].iov_len;
+    for (size_t i = 0; i < count && i < IOV_MAX; i++)
+        bytes += vector[i].iov_len;
     return bytes;
 }
 
 /* What was asked, as far as it lies in memory that the kernel did not refuse. */
-static int asked_size(const struct ft_outcome *o, uint64_t *size) {
+static int asked_size(const struct ft_outcome *o, uint64_t *size)
+{
     const struct ft_args *a = o->args;
     if (a->has_size) {
         *size = (uint64_t)a->size;
         return 1;
     }
-    if (o->error == EFAULT || o->error == EINVAL) return 0;
+    if (o->error == EFAULT || o->error == EINVAL)
+        return 0;
     if (a->vector != NULL)
         *size = vector_bytes(a->vector, a->vector_count);
     else if (a->message != NULL)
@@ -95,53 +106,69 @@ static int asked_size(const struct ft_outcome *o, uint64_t *size) {
     return 1;
 }
 
-static int asked_offset(const struct ft_outcome *o, int64_t *offset) {
+static int asked_offset(const struct ft_outcome *o, int64_t *offset)
+{
     const struct ft_args *a = o->args;
     if (o->has_position) {
         *offset = o->position;
         return 1;
     }
     if (a->shifts != NULL) {
-        if (o->error == EFAULT) return 0;
+        if (o->error == EFAULT)
+            return 0;
         *offset = *a->shifts - (o->result > 0 ? o->result : 0);
         return 1;
     }
-    if (!a->has_offset || (a->offset_or_moves && a->offset == -1)) return 0;
+    if (!a->has_offset || (a->offset_or_moves && a->offset == -1))
+        return 0;
     *offset = a->offset;
     return 1;
 }
 
 static enum ft_result result_of(struct draft *draft, const struct ft_outcome *o, int fd, int has_size, uint64_t size,
-                                int has_offset, int64_t offset) {
-    if (o->args->ret == FT_RET_NONE) return FT_RESULT_NONE;
-    if (o->result == -1) return FT_RESULT_ERROR;
-    if (o->result == 0) return FT_RESULT_ZERO;
-    if (o->args->ret == FT_RET_FD && o->result == fd) return FT_RESULT_FD;
-    if (has_size && (uint64_t)o->result == size) return FT_RESULT_SIZE;
-    if (has_offset && o->result == offset) return FT_RESULT_OFFSET;
-    if (!has_offset && (uint64_t)o->result <= FT_OFFSET_MAX) return FT_RESULT_SMALL;
+                                int has_offset, int64_t offset)
+{
+    if (o->args->ret == FT_RET_NONE)
+        return FT_RESULT_NONE;
+    if (o->result == -1)
+        return FT_RESULT_ERROR;
+    if (o->result == 0)
+        return FT_RESULT_ZERO;
+    if (o->args->ret == FT_RET_FD && o->result == fd)
+        return FT_RESULT_FD;
+    if (has_size && (uint64_t)o->result == size)
+        return FT_RESULT_SIZE;
+    if (has_offset && o->result == offset)
+        return FT_RESULT_OFFSET;
+    if (!has_offset && (uint64_t)o->result <= FT_OFFSET_MAX)
+        return FT_RESULT_SMALL;
     extend(draft, FT_EXT_RESULT, (uint64_t)o->result);
     return FT_RESULT_EXT;
 }
 
 /* Words of the extension behind its mask. */
-static unsigned extension_words(unsigned mask) {
+static unsigned extension_words(unsigned mask)
+{
     return (unsigned)__builtin_popcount(mask) + (mask & FT_EXT_INODE ? 1 : 0);
 }
 
-static void write_extension(uint64_t *to, const struct draft *draft) {
+static void write_extension(uint64_t *to, const struct draft *draft)
+{
     *to++ = draft->mask;
     for (unsigned mask = draft->mask; mask != 0; mask &= mask - 1) {
         unsigned bit = (unsigned)__builtin_ctz(mask);
         *to++ = draft->ext[bit];
-        if (bit == EXT_INODE_BIT) *to++ = draft->second_inode;
+        if (bit == EXT_INODE_BIT)
+            *to++ = draft->second_inode;
     }
 }
 
 static void write_record(const struct ft_call_state *state, unsigned call, const struct draft *draft, uint64_t duration,
-                         uint64_t end, uint64_t bytes) {
+                         uint64_t end, uint64_t bytes)
+{
     uint32_t slots = 1;
-    if (draft->mask != 0) slots += (1 + extension_words(draft->mask) + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
+    if (draft->mask != 0)
+        slots += (1 + extension_words(draft->mask) + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
     struct ft_chunk_head *chunk;
     ft_local_increment(&state->line->emitted);
     uint64_t *word = ft_ring_reserve(ft_thread.writer, slots, end, &chunk);
@@ -152,15 +179,18 @@ static void write_record(const struct ft_call_state *state, unsigned call, const
     word[1] = (end - chunk->base_ticks) | (duration >= FT_DURATION_EXT ? FT_DURATION_EXT : duration) << 40;
     word[2] = draft->word2;
     word[3] = draft->word3;
-    if (slots > 1) write_extension(word + FT_SLOT_WORDS, draft);
+    if (slots > 1)
+        write_extension(word + FT_SLOT_WORDS, draft);
     /* Release: partner is the reader's second look at the chunk (proto/ring.h). */
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, slots, call, draft->flags, chunk->fill, draft->fd16),
                      __ATOMIC_RELEASE);
 }
 
-static void put_fd(struct draft *draft, int has_fd, int fd) {
+static void put_fd(struct draft *draft, int has_fd, int fd)
+{
     draft->fd16 = FT_FD16_NONE;
-    if (!has_fd || fd < 0) return;
+    if (!has_fd || fd < 0)
+        return;
     if ((unsigned)fd < FT_FD16_EXT) {
         draft->fd16 = (unsigned)fd;
     } else {
@@ -169,7 +199,8 @@ static void put_fd(struct draft *draft, int has_fd, int fd) {
     }
 }
 
-static void put_size_and_arg(struct draft *draft, const struct ft_args *a, int has_size, uint64_t size) {
+static void put_size_and_arg(struct draft *draft, const struct ft_args *a, int has_size, uint64_t size)
+{
     if (has_size) {
         draft->flags |= FT_CALL_SIZE;
         if (size >> 32 != 0)
@@ -177,7 +208,8 @@ static void put_size_and_arg(struct draft *draft, const struct ft_args *a, int h
         else
             draft->word2 |= size << 32;
     }
-    if (!a->has_arg) return;
+    if (!a->has_arg)
+        return;
     if (!has_size && a->arg >> 32 == 0) {
         draft->flags |= FT_CALL_ARG;
         draft->word2 |= a->arg << 32;
@@ -186,9 +218,11 @@ static void put_size_and_arg(struct draft *draft, const struct ft_args *a, int h
     }
 }
 
-static void put_bytes(struct draft *draft, const struct ft_outcome *o, int has_size, uint64_t size) {
+static void put_bytes(struct draft *draft, const struct ft_outcome *o, int has_size, uint64_t size)
+{
     if (!o->has_bytes) {
-        if (o->args->no_bytes || o->args->ret != FT_RET_BYTES) draft->flags |= FT_CALL_NO_BYTES;
+        if (o->args->no_bytes || o->args->ret != FT_RET_BYTES)
+            draft->flags |= FT_CALL_NO_BYTES;
     } else if (o->bytes == 0) {
         draft->flags |= FT_CALL_NO_BYTES;
     } else if (has_size && o->bytes == size) {
@@ -198,21 +232,27 @@ static void put_bytes(struct draft *draft, const struct ft_outcome *o, int has_s
     }
 }
 
-static uint64_t moved_bytes(const struct ft_outcome *o) {
-    if (o->has_bytes) return o->bytes;
+static uint64_t moved_bytes(const struct ft_outcome *o)
+{
+    if (o->has_bytes)
+        return o->bytes;
     return o->args->ret == FT_RET_BYTES && !o->args->no_bytes && o->result > 0 ? (uint64_t)o->result : 0;
 }
 
-static unsigned state_flags(const struct ft_call_state *state, const struct ft_outcome *o) {
+static unsigned state_flags(const struct ft_call_state *state, const struct ft_outcome *o)
+{
     unsigned flags = o->is_cut ? FT_CALL_CUT : 0u;
-    if (ft_thread.why & FT_WHY_COARSE) flags |= FT_CALL_COARSE;
-    if (ft_thread.vfork_depth != 0) flags |= FT_CALL_VFORK;
+    if (ft_thread.why & FT_WHY_COARSE)
+        flags |= FT_CALL_COARSE;
+    if (ft_thread.vfork_depth != 0)
+        flags |= FT_CALL_VFORK;
     if (state->slot != NULL && __atomic_load_n(&state->slot->generation, __ATOMIC_RELAXED) != state->generation)
         flags |= FT_CALL_RACED;
     return flags;
 }
 
-void ft_record(const struct ft_call_state *state, unsigned call, const struct ft_outcome *o) {
+void ft_record(const struct ft_call_state *state, unsigned call, const struct ft_outcome *o)
+{
     const struct ft_args *a = o->args;
     struct draft draft; /* its extensions are set where the mask says so */
     draft.mask = 0;
@@ -227,7 +267,8 @@ void ft_record(const struct ft_call_state *state, unsigned call, const struct ft
     put_fd(&draft, a->has_fd || opened, fd);
     put_size_and_arg(&draft, a, has_size, size);
     put_bytes(&draft, o, has_size, size);
-    if (duration >= FT_DURATION_EXT) extend(&draft, FT_EXT_DURATION, duration);
+    if (duration >= FT_DURATION_EXT)
+        extend(&draft, FT_EXT_DURATION, duration);
     enum ft_result result = result_of(&draft, o, fd, has_size, size, has_offset, offset);
     uint64_t low = result == FT_RESULT_SMALL ? (uint64_t)o->result : 0;
     if (has_offset) {
@@ -245,40 +286,51 @@ void ft_record(const struct ft_call_state *state, unsigned call, const struct ft
         draft.second_inode = o->inode.inode;
         extend(&draft, FT_EXT_KIND, o->inode.kind | o->inode.birth << 8);
     }
-    if (o->has_fds) extend(&draft, FT_EXT_FDS, (uint32_t)o->fds[0] | (uint64_t)(uint32_t)o->fds[1] << 32);
+    if (o->has_fds)
+        extend(&draft, FT_EXT_FDS, (uint32_t)o->fds[0] | (uint64_t)(uint32_t)o->fds[1] << 32);
     write_record(state, call, &draft, duration, o->end, moved_bytes(o));
 }
 
 /* Errno of a failed call, 0 where it did not fail; the result becomes what is stored. */
-static int error_of(enum ft_ret ret, long *result, int error) {
+static int error_of(enum ft_ret ret, long *result, int error)
+{
     long r = *result;
     switch (ret) {
     case FT_RET_STATUS:
     case FT_RET_BYTES:
     case FT_RET_FD:
     case FT_RET_VALUE:
-    case FT_RET_POSITION: return r == -1 ? error : 0;
-    case FT_RET_ERRNUM: return (int)r;
+    case FT_RET_POSITION:
+        return r == -1 ? error : 0;
+    case FT_RET_ERRNUM:
+        return (int)r;
     case FT_RET_NEGATIVE:
-        if (r >= 0) return 0;
+        if (r >= 0)
+            return 0;
         *result = -1;
         return (int)-r;
     case FT_RET_POINTER:
         *result = r == 0 ? -1 : 0;
         return r == 0 ? error : 0;
     case FT_RET_MAPPING:
-        if (r != -1) *result = 0;
+        if (r != -1)
+            *result = 0;
         return r == -1 ? error : 0;
-    case FT_RET_END: *result = r != 0; return 0;
-    default: return 0;
+    case FT_RET_END:
+        *result = r != 0;
+        return 0;
+    default:
+        return 0;
     }
 }
 
-static int is_position_kind(uint8_t kind) {
+static int is_position_kind(uint8_t kind)
+{
     return kind == FT_FILE_WIRE_REGULAR || kind == FT_FILE_WIRE_BLOCK;
 }
 
-void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int fd, int flags, int is_stream) {
+void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int fd, int flags, int is_stream)
+{
     if (ft_thread.vfork_depth != 0) {
         ft_fd_touch(fd);
         return;
@@ -301,32 +353,45 @@ void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int
 }
 
 /* The second descriptor of sendfile and its like, and where the first one was. */
-static void note_transfer(const struct ft_call_state *state, struct ft_outcome *o, unsigned call) {
+static void note_transfer(const struct ft_call_state *state, struct ft_outcome *o, unsigned call)
+{
     const struct ft_args *a = o->args;
     struct ft_call_state other = {.slot = ft_fd_find(a->fd2)};
-    if (other.slot != NULL) other.file = __atomic_load_n(&other.slot->file, __ATOMIC_RELAXED);
-    if (other.file - 1 >= FT_FILE_EXCLUDED - 1) ft_fd_first_use(&other, a->fd2);
+    if (other.slot != NULL)
+        other.file = __atomic_load_n(&other.slot->file, __ATOMIC_RELAXED);
+    if (other.file - 1 >= FT_FILE_EXCLUDED - 1)
+        ft_fd_first_use(&other, a->fd2);
     o->file2 = other.file;
-    if (o->result <= 0 || call == FT_CALL_ID_tee) return;
-    if (!a->has_shifts2 || a->shifts2 == NULL) ft_fd_move(other.slot, o->result);
+    if (o->result <= 0 || call == FT_CALL_ID_tee)
+        return;
+    if (!a->has_shifts2 || a->shifts2 == NULL)
+        ft_fd_move(other.slot, o->result);
     if (a->has_shifts && a->shifts == NULL) {
         o->position = ft_fd_move(state->slot, o->result);
         o->has_position = o->position >= 0;
     }
 }
 
-void ft_end_slow(struct ft_call_state *state, unsigned call, struct ft_outcome *o) {
+void ft_end_slow(struct ft_call_state *state, unsigned call, struct ft_outcome *o)
+{
     const struct ft_args *a = o->args;
-    if (!o->has_error) o->error = error_of(a->ret, &o->result, errno);
+    if (!o->has_error)
+        o->error = error_of(a->ret, &o->result, errno);
     if (a->has_path && o->error != EFAULT) {
         state->slot = NULL;
         state->file = ft_name_path(a->dirfd, a->path, &o->is_cut);
     }
-    if (a->has_path2 && o->error != EFAULT) o->file2 = ft_name_path(a->dirfd2, a->path2, &o->is_cut);
-    if (o->file2 == FT_FILE_EXCLUDED) o->file2 = 0;
-    if (a->opens && o->error == 0) ft_note_opened(state, o, (int)o->result, (int)a->arg, 0);
-    if (state->file == FT_FILE_EXCLUDED) return;
-    if (a->has_fd2) note_transfer(state, o, call);
+    if (a->has_path2 && o->error != EFAULT)
+        o->file2 = ft_name_path(a->dirfd2, a->path2, &o->is_cut);
+    if (o->file2 == FT_FILE_EXCLUDED)
+        o->file2 = 0;
+    if (a->opens && o->error == 0)
+        ft_note_opened(state, o, (int)o->result, (int)a->arg, 0);
+    if (state->file == FT_FILE_EXCLUDED)
+        return;
+    if (a->has_fd2)
+        note_transfer(state, o, call);
     ft_record(state, call, o);
-    if (a->renames && o->error == 0) ft_fd_forget_directories();
+    if (a->renames && o->error == 0)
+        ft_fd_forget_directories();
 }

@@ -11,25 +11,30 @@
 #define RETRY_TICKS (UINT64_C(1) << 20)
 #define GROWTH_RETRY_TICKS (UINT64_C(1) << 26)
 
-static uint8_t *states(void) {
+static uint8_t *states(void)
+{
     return ft_head()->chunk_state;
 }
 
 /* Chunks that may have memory: what growth took, and what the daemon granted (its word is clipped to our geometry). */
-static uint32_t chunk_bound(void) {
+static uint32_t chunk_bound(void)
+{
     uint32_t high = __atomic_load_n(&ft_process.chunks_high, __ATOMIC_ACQUIRE);
     uint32_t granted = __atomic_load_n(&ft_head()->chunks_granted, __ATOMIC_ACQUIRE);
-    if (granted > ft_process.chunks_max) granted = ft_process.chunks_max;
+    if (granted > ft_process.chunks_max)
+        granted = ft_process.chunks_max;
     return granted > high ? granted : high;
 }
 
 /* The lowest free chunk, now FILLING; FT_NO_CHUNK where there is none. */
-static uint32_t find_free(void) {
+static uint32_t find_free(void)
+{
     uint32_t bound = chunk_bound();
     uint8_t *state = states();
     for (uint32_t i = 0; i < bound; i += 8) {
         uint64_t word = *(volatile uint64_t *)(state + i) ^ UINT64_C(0x0101010101010101) * FT_CHUNK_FREE;
-        if (((word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080)) == 0) continue;
+        if (((word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080)) == 0)
+            continue;
         for (uint32_t j = i; j < i + 8 && j < bound; j++) {
             uint8_t expected = FT_CHUNK_FREE;
             /* Acquire: pairs with the daemon's pwrite of FREE, which comes after its last read of the chunk. */
@@ -42,33 +47,43 @@ static uint32_t find_free(void) {
     return FT_NO_CHUNK;
 }
 
-static void raise_word(uint32_t *word, uint32_t value) {
+static void raise_word(uint32_t *word, uint32_t value)
+{
     uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
     while (seen < value && !__atomic_compare_exchange_n(word, &seen, value, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     }
 }
 
-int ft_populate(void *from, size_t bytes) {
-    if (ft_process.sandboxed) return -EPERM;
+int ft_populate(void *from, size_t bytes)
+{
+    if (ft_process.sandboxed)
+        return -EPERM;
     long error = ft_sys(SYS_madvise, from, bytes, FT_MADV_POPULATE_WRITE);
-    if (error != -EINVAL) return (int)error;
+    if (error != -EINVAL)
+        return (int)error;
     /* Before Linux 5.14: the memory was taken by fallocate at attach; there is no growth. */
     return -EINVAL;
 }
 
-static void grow_totals(void) {
-    if (ft_process.totals_ready > 1) return;
-    if (ft_populate(ft_page(ft_process.totals_more_page), (size_t)(FT_TOTALS_COPIES - 1) * FT_PAGE_BYTES) != 0) return;
+static void grow_totals(void)
+{
+    if (ft_process.totals_ready > 1)
+        return;
+    if (ft_populate(ft_page(ft_process.totals_more_page), (size_t)(FT_TOTALS_COPIES - 1) * FT_PAGE_BYTES) != 0)
+        return;
     __atomic_store_n(&ft_process.totals_ready, FT_TOTALS_COPIES, __ATOMIC_RELEASE);
     ft_head()->totals_copies = FT_TOTALS_COPIES;
 }
 
 /* Takes memory for `count` chunks more; the first of them is FILLING, the others FREE. */
-static uint32_t grow(uint32_t count, uint64_t now, uint8_t first_state) {
-    if (ft_process.sandboxed || ft_process.no_growth || now < ft_process.growth_retry_ticks) return FT_NO_CHUNK;
+static uint32_t grow(uint32_t count, uint64_t now, uint8_t first_state)
+{
+    if (ft_process.sandboxed || ft_process.no_growth || now < ft_process.growth_retry_ticks)
+        return FT_NO_CHUNK;
     uint32_t first = __atomic_load_n(&ft_process.chunks_high, __ATOMIC_RELAXED);
     do {
-        if (first + count > ft_process.chunks_by_shim) return FT_NO_CHUNK;
+        if (first + count > ft_process.chunks_by_shim)
+            return FT_NO_CHUNK;
     } while (!__atomic_compare_exchange_n(&ft_process.chunks_high, &first, first + count, 0, __ATOMIC_RELEASE,
                                           __ATOMIC_RELAXED));
     if (ft_populate(ft_chunk(first), (size_t)count * FT_CHUNK_BYTES) != 0) {
@@ -79,20 +94,26 @@ static uint32_t grow(uint32_t count, uint64_t now, uint8_t first_state) {
     }
     grow_totals();
     __atomic_store_n(&states()[first], first_state, __ATOMIC_RELEASE);
-    for (uint32_t i = 1; i < count; i++) __atomic_store_n(&states()[first + i], FT_CHUNK_FREE, __ATOMIC_RELEASE);
+    for (uint32_t i = 1; i < count; i++)
+        __atomic_store_n(&states()[first + i], FT_CHUNK_FREE, __ATOMIC_RELEASE);
     raise_word(&ft_head()->chunks_ready, first + count);
     return first;
 }
 
-void ft_ring_prepare(uint32_t chunks) {
+void ft_ring_prepare(uint32_t chunks)
+{
     for (uint32_t i = 0; i < chunks; i += FT_CHUNKS_STEP)
-        if (grow(FT_CHUNKS_STEP, ft_now(), FT_CHUNK_FREE) == FT_NO_CHUNK) return;
+        if (grow(FT_CHUNKS_STEP, ft_now(), FT_CHUNK_FREE) == FT_NO_CHUNK)
+            return;
 }
 
-static uint32_t take_chunk(struct ft_writer *writer, uint64_t now) {
-    if (writer->retry_ticks != 0 && now < writer->retry_ticks) return FT_NO_CHUNK;
+static uint32_t take_chunk(struct ft_writer *writer, uint64_t now)
+{
+    if (writer->retry_ticks != 0 && now < writer->retry_ticks)
+        return FT_NO_CHUNK;
     uint32_t index = find_free();
-    if (index == FT_NO_CHUNK) index = grow(FT_CHUNKS_STEP, now, FT_CHUNK_FILLING);
+    if (index == FT_NO_CHUNK)
+        index = grow(FT_CHUNKS_STEP, now, FT_CHUNK_FILLING);
     if (index == FT_NO_CHUNK) {
         __atomic_fetch_add(&ft_head()->chunks_wanted, 1, __ATOMIC_RELAXED);
         writer->retry_ticks = now + RETRY_TICKS;
@@ -111,12 +132,14 @@ static uint32_t take_chunk(struct ft_writer *writer, uint64_t now) {
     return index;
 }
 
-static uint64_t *slot_words(uint32_t chunk, uint32_t slot) {
+static uint64_t *slot_words(uint32_t chunk, uint32_t slot)
+{
     return (uint64_t *)((char *)ft_chunk(chunk) + FT_CHUNK_HEAD_BYTES + (size_t)slot * FT_SLOT_BYTES);
 }
 
 /* Publishes nothing in slots [from, to). */
-static void pad(uint32_t chunk, uint32_t from, uint32_t to) {
+static void pad(uint32_t chunk, uint32_t from, uint32_t to)
+{
     uint64_t fill = ft_chunk(chunk)->fill;
     while (from < to) {
         uint32_t slots = to - from > FT_RECORD_SLOTS_MAX ? FT_RECORD_SLOTS_MAX : to - from;
@@ -130,29 +153,35 @@ static void pad(uint32_t chunk, uint32_t from, uint32_t to) {
  * The one reservation that crosses a chunk's end pads what is left and marks it FULL; later ones, of signal handlers
  * that interrupted it, find the cursor past the end and only take a chunk of their own.
  */
-static void close_chunk(uint32_t chunk, uint32_t slot) {
+static void close_chunk(uint32_t chunk, uint32_t slot)
+{
     pad(chunk, slot, FT_CHUNK_SLOTS);
     /* Release: FULL says that all slots are reserved, and those published before are seen. */
     __atomic_store_n(&states()[chunk], FT_CHUNK_FULL, __ATOMIC_RELEASE);
 }
 
 /* Closes a chunk that is not full, having got `slot` .. of it, because it is too old for 40 bits of ticks. */
-static void close_early(struct ft_writer *writer, uint32_t chunk, uint32_t slot, uint32_t slots) {
+static void close_early(struct ft_writer *writer, uint32_t chunk, uint32_t slot, uint32_t slots)
+{
     pad(chunk, slot, slot + slots);
     uint64_t rest = ft_local_add(&writer->cursor, FT_CHUNK_SLOTS);
-    if ((uint32_t)(rest >> 32) == chunk && (uint32_t)rest <= FT_CHUNK_SLOTS) close_chunk(chunk, (uint32_t)rest);
+    if ((uint32_t)(rest >> 32) == chunk && (uint32_t)rest <= FT_CHUNK_SLOTS)
+        close_chunk(chunk, (uint32_t)rest);
 }
 
-static int is_fitting(uint64_t cursor, uint32_t slots) {
+static int is_fitting(uint64_t cursor, uint32_t slots)
+{
     return (uint32_t)cursor < FT_CHUNK_SLOTS && slots <= FT_CHUNK_SLOTS - (uint32_t)cursor;
 }
 
-static int is_young(const struct ft_chunk_head *chunk, uint64_t now) {
+static int is_young(const struct ft_chunk_head *chunk, uint64_t now)
+{
     return now - chunk->base_ticks <= FT_END_MAX;
 }
 
 uint64_t *ft_ring_reserve_more(struct ft_writer *writer, uint64_t cursor, uint32_t slots, uint64_t now,
-                               struct ft_chunk_head **chunk) {
+                               struct ft_chunk_head **chunk)
+{
     for (;;) {
         uint32_t index = (uint32_t)(cursor >> 32), slot = (uint32_t)cursor;
         if (index != FT_NO_CHUNK && is_fitting(cursor, slots))
@@ -173,21 +202,25 @@ uint64_t *ft_ring_reserve_more(struct ft_writer *writer, uint64_t cursor, uint32
         cursor = ft_local_add(&writer->cursor, slots);
         if ((uint32_t)(cursor >> 32) != FT_NO_CHUNK && is_fitting(cursor, slots)) {
             *chunk = ft_chunk((uint32_t)(cursor >> 32));
-            if (is_young(*chunk, now)) return slot_words((uint32_t)(cursor >> 32), (uint32_t)cursor);
+            if (is_young(*chunk, now))
+                return slot_words((uint32_t)(cursor >> 32), (uint32_t)cursor);
         }
     }
 }
 
-uint64_t *ft_ring_reserve(struct ft_writer *writer, uint32_t slots, uint64_t now, struct ft_chunk_head **chunk) {
+uint64_t *ft_ring_reserve(struct ft_writer *writer, uint32_t slots, uint64_t now, struct ft_chunk_head **chunk)
+{
     uint64_t cursor = ft_local_add(&writer->cursor, slots);
     if ((uint32_t)(cursor >> 32) != FT_NO_CHUNK && is_fitting(cursor, slots)) {
         *chunk = ft_chunk((uint32_t)(cursor >> 32));
-        if (is_young(*chunk, now)) return slot_words((uint32_t)(cursor >> 32), (uint32_t)cursor);
+        if (is_young(*chunk, now))
+            return slot_words((uint32_t)(cursor >> 32), (uint32_t)cursor);
     }
     return ft_ring_reserve_more(writer, cursor, slots, now, chunk);
 }
 
-void ft_ring_drop(struct ft_writer *writer, unsigned call, uint64_t bytes, uint64_t ticks) {
+void ft_ring_drop(struct ft_writer *writer, unsigned call, uint64_t bytes, uint64_t ticks)
+{
     ft_local_increment(&writer->line->dropped);
     uint32_t copies = __atomic_load_n(&ft_process.totals_ready, __ATOMIC_ACQUIRE);
     uint32_t copy = copies > 1 ? writer->index % copies : 0;

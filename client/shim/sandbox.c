@@ -22,7 +22,8 @@ enum {
     SANDBOX_NO_COUNTER = 3,
 };
 
-static void use_coarse_clock(void) {
+static void use_coarse_clock(void)
+{
     ft_clock_prepare_coarse();
     ft_process.coarse = 1;
     ft_thread.why |= FT_WHY_COARSE;
@@ -30,48 +31,78 @@ static void use_coarse_clock(void) {
 }
 
 /* Before the call: afterwards it could be too late. */
-static void enter_sandbox(int kind) {
-    if (ft_wiped.base == 0) return;
+static void enter_sandbox(int kind)
+{
+    if (ft_wiped.base == 0)
+        return;
     ft_ring_prepare(CHUNKS_TAKEN);
-    if (kind == SANDBOX_FILTER) ft_clock_prepare_coarse(); /* it may bring PR_SET_TSC's rule with it */
-    if (kind != SANDBOX_FILTER) use_coarse_clock();
-    if (kind == SANDBOX_NO_COUNTER) return;
+    if (kind == SANDBOX_FILTER)
+        ft_clock_prepare_coarse(); /* it may bring PR_SET_TSC's rule with it */
+    if (kind != SANDBOX_FILTER)
+        use_coarse_clock();
+    if (kind == SANDBOX_NO_COUNTER)
+        return;
     ft_process.sandboxed = 1;
     ft_head()->sandbox = (uint32_t)kind;
     ft_gap(FT_SHIM_GAP_SANDBOX);
 }
 
-static int sandbox_of_prctl(long option, unsigned long a) {
-    if (option == PR_SET_SECCOMP) return a == SECCOMP_STRICT ? SANDBOX_STRICT : a == SECCOMP_FILTER ? SANDBOX_FILTER : 0;
-    if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV) return SANDBOX_NO_COUNTER;
+static int sandbox_of_prctl(long option, unsigned long a)
+{
+    if (option == PR_SET_SECCOMP)
+        return a == SECCOMP_STRICT ? SANDBOX_STRICT : a == SECCOMP_FILTER ? SANDBOX_FILTER : 0;
+    if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV)
+        return SANDBOX_NO_COUNTER;
     return 0;
 }
 
-static void leave_sandbox(int kind, int was_sandboxed) {
+static void leave_sandbox(int kind, int was_sandboxed)
+{
     ft_process.sandboxed = (uint8_t)was_sandboxed;
-    if (!was_sandboxed) ft_head()->sandbox = 0;
-    if (kind == SANDBOX_FILTER) return;
+    if (!was_sandboxed)
+        ft_head()->sandbox = 0;
+    if (kind == SANDBOX_FILTER)
+        return;
     ft_process.coarse = 0;
     ft_thread.why &= (uint8_t)~FT_WHY_COARSE;
-    if (ft_thread.why == 0) ft_thread.mode = FT_MODE_ON;
+    if (ft_thread.why == 0)
+        ft_thread.mode = FT_MODE_ON;
 }
 
-FT_EXPORT(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)) {
+FT_EXPORT(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d))
+{
     FT_REAL(int, prctl, (int, unsigned long, unsigned long, unsigned long, unsigned long));
     int kind = sandbox_of_prctl(option, a);
-    if (kind == 0 || !ft_enter()) return real(option, a, b, c, d);
+    if (kind == 0 || !ft_enter())
+        return real(option, a, b, c, d);
     int was_sandboxed = ft_process.sandboxed;
     enter_sandbox(kind);
     int r = real(option, a, b, c, d);
-    if (r != 0) leave_sandbox(kind, was_sandboxed);
+    if (r != 0)
+        leave_sandbox(kind, was_sandboxed);
     return r;
 }
 
-static int is_io(long number) {
+static int is_io(long number)
+{
     switch (number) {
-    case SYS_read: case SYS_write: case SYS_pread64: case SYS_pwrite64: case SYS_readv: case SYS_writev:
-    case SYS_preadv: case SYS_pwritev: case SYS_preadv2: case SYS_pwritev2: case SYS_openat: case SYS_sendfile:
-    case SYS_copy_file_range: case SYS_splice: case SYS_io_submit: case SYS_fsync: case SYS_fdatasync:
+    case SYS_read:
+    case SYS_write:
+    case SYS_pread64:
+    case SYS_pwrite64:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_preadv:
+    case SYS_pwritev:
+    case SYS_preadv2:
+    case SYS_pwritev2:
+    case SYS_openat:
+    case SYS_sendfile:
+    case SYS_copy_file_range:
+    case SYS_splice:
+    case SYS_io_submit:
+    case SYS_fsync:
+    case SYS_fdatasync:
 #ifdef SYS_open
     case SYS_open:
 #endif
@@ -79,24 +110,34 @@ static int is_io(long number) {
     case SYS_openat2:
 #endif
         return 1;
-    default: return 0;
+    default:
+        return 0;
     }
 }
 
 /* Descriptors that the raw call takes away; what it gives is found at first use. */
-static void note_descriptors(long number, long a, long b, long c) {
+static void note_descriptors(long number, long a, long b, long c)
+{
     switch (number) {
-    case SYS_close: ft_fd_closing((int)a); break;
-    case SYS_dup3: ft_fd_closing((int)b); break;
+    case SYS_close:
+        ft_fd_closing((int)a);
+        break;
+    case SYS_dup3:
+        ft_fd_closing((int)b);
+        break;
 #ifdef SYS_dup2
-    case SYS_dup2: ft_fd_closing((int)b); break;
+    case SYS_dup2:
+        ft_fd_closing((int)b);
+        break;
 #endif
 #ifdef SYS_close_range
     case SYS_close_range:
-        if (c == 0) ft_fd_closing_range((unsigned)a, (unsigned)b);
+        if (c == 0)
+            ft_fd_closing_range((unsigned)a, (unsigned)b);
         break;
 #endif
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -104,30 +145,42 @@ ft_function *ft_hook_syscall(long number, long a, long b, long c);
 ft_function *ft_hook_dlopen(const char *path, int flags);
 
 /* Looks at a raw system call before it is made; returns the function that makes it. Keeps errno. */
-__attribute__((visibility("hidden"))) ft_function *ft_hook_syscall(long number, long a, long b, long c) {
+__attribute__((visibility("hidden"))) ft_function *ft_hook_syscall(long number, long a, long b, long c)
+{
     ft_function *real = ft_real(FT_CALL_ID_syscall);
-    if (!ft_enter()) return real;
+    if (!ft_enter())
+        return real;
     int kind = 0;
-    if (number == SYS_prctl) kind = sandbox_of_prctl(a, (unsigned long)b);
+    if (number == SYS_prctl)
+        kind = sandbox_of_prctl(a, (unsigned long)b);
 #ifdef SYS_seccomp
-    if (number == SYS_seccomp) kind = a == 0 ? SANDBOX_STRICT : a == 1 ? SANDBOX_FILTER : 0;
+    if (number == SYS_seccomp)
+        kind = a == 0 ? SANDBOX_STRICT : a == 1 ? SANDBOX_FILTER : 0;
 #endif
-    if (kind != 0) enter_sandbox(kind);
+    if (kind != 0)
+        enter_sandbox(kind);
 #ifdef SYS_io_uring_setup
-    if (number == SYS_io_uring_setup) ft_gap(FT_SHIM_GAP_IO_URING);
+    if (number == SYS_io_uring_setup)
+        ft_gap(FT_SHIM_GAP_IO_URING);
 #endif
-    if (is_io(number)) ft_gap(FT_SHIM_GAP_RAW_SYSCALL);
+    if (is_io(number))
+        ft_gap(FT_SHIM_GAP_RAW_SYSCALL);
 #ifdef SYS_fork
-    if (number == SYS_fork) ft_process.fork_count++;
+    if (number == SYS_fork)
+        ft_process.fork_count++;
 #endif
-    if (number == SYS_clone) ft_process.fork_count++;
-    if (ft_thread.vfork_depth == 0) note_descriptors(number, a, b, c);
+    if (number == SYS_clone)
+        ft_process.fork_count++;
+    if (ft_thread.vfork_depth == 0)
+        note_descriptors(number, a, b, c);
     return real;
 }
 
 /* An object opened with RTLD_DEEPBIND finds libc before the shim: what it calls is not seen. */
-__attribute__((visibility("hidden"))) ft_function *ft_hook_dlopen(const char *path, int flags) {
-    if (path != NULL && (flags & RTLD_DEEPBIND) && ft_enter()) ft_gap(FT_SHIM_GAP_DEEPBIND);
+__attribute__((visibility("hidden"))) ft_function *ft_hook_dlopen(const char *path, int flags)
+{
+    if (path != NULL && (flags & RTLD_DEEPBIND) && ft_enter())
+        ft_gap(FT_SHIM_GAP_DEEPBIND);
     return ft_real(FT_CALL_ID_dlopen);
 }
 
@@ -135,17 +188,22 @@ __attribute__((visibility("hidden"))) ft_function *ft_hook_dlopen(const char *pa
  * mlockall makes everything that is mapped resident and counts it against RLIMIT_MEMLOCK: for that time the segment is
  * no larger than what has memory already, and it is unlocked afterwards.
  */
-FT_EXPORT(int, mlockall, (int flags)) {
+FT_EXPORT(int, mlockall, (int flags))
+{
     FT_REAL(int, mlockall, (int));
-    if (ft_process.sandboxed || ft_thread.vfork_depth != 0 || !ft_enter()) return real(flags);
+    if (ft_process.sandboxed || ft_thread.vfork_depth != 0 || !ft_enter())
+        return real(flags);
     struct ft_process *p = &ft_process;
     __atomic_store_n(&p->no_growth, 1, __ATOMIC_SEQ_CST);
     uint32_t chunks = __atomic_load_n(&p->chunks_high, __ATOMIC_SEQ_CST);
     uint32_t granted = __atomic_load_n(&ft_head()->chunks_granted, __ATOMIC_ACQUIRE);
-    if (granted > p->chunks_max) granted = p->chunks_max;
-    if (granted > chunks) chunks = granted;
+    if (granted > p->chunks_max)
+        granted = p->chunks_max;
+    if (granted > chunks)
+        chunks = granted;
     uint64_t used = (uint64_t)(p->pool_page + chunks) * FT_PAGE_BYTES;
-    if (used < p->bytes) ft_sys(SYS_mremap, p->base, p->bytes, used, 0);
+    if (used < p->bytes)
+        ft_sys(SYS_mremap, p->base, p->bytes, used, 0);
     int r = real(flags);
     ft_sys(SYS_munlock, p->base, used);
     long grown = used < p->bytes ? ft_sys(SYS_mremap, p->base, used, p->bytes, 0) : 0;

@@ -18,38 +18,49 @@ static size_t saved_room;
 
 static struct ft_globs include, exclude;
 
-void ft_debug_say(const char *what, long value) {
-    if (!ft_debug) return;
+void ft_debug_say(const char *what, long value)
+{
+    if (!ft_debug)
+        return;
     char line[160] = "flowtap: ";
     size_t n = 9;
-    while (*what != 0 && n < 120) line[n++] = *what++;
+    while (*what != 0 && n < 120)
+        line[n++] = *what++;
     line[n++] = ' ';
     unsigned long rest = value < 0 ? 0ul - (unsigned long)value : (unsigned long)value;
     char digits[24];
     int count = 0;
-    if (value < 0) line[n++] = '-';
-    do digits[count++] = (char)('0' + rest % 10);
+    if (value < 0)
+        line[n++] = '-';
+    do
+        digits[count++] = (char)('0' + rest % 10);
     while ((rest /= 10) != 0);
-    while (count > 0) line[n++] = digits[--count];
+    while (count > 0)
+        line[n++] = digits[--count];
     line[n++] = '\n';
     ft_sys(SYS_write, 2, line, n);
 }
 
-const char *ft_settings_find(char *const *envp, const char *name) {
+const char *ft_settings_find(char *const *envp, const char *name)
+{
     for (size_t i = 0; envp != NULL && envp[i] != NULL; i++) {
-        if (envp[i][0] != name[0] || !ft_has_prefix(envp[i], name)) continue;
+        if (envp[i][0] != name[0] || !ft_has_prefix(envp[i], name))
+            continue;
         size_t n = ft_length(name);
-        if (envp[i][n] == '=') return envp[i] + n + 1;
+        if (envp[i][n] == '=')
+            return envp[i] + n + 1;
     }
     return NULL;
 }
 
-static const char *save(const char *text, size_t n) {
+static const char *save(const char *text, size_t n)
+{
     if (saved_bytes == NULL) {
         saved_bytes = ft_arena_page();
         saved_room = saved_bytes != NULL ? FT_PAGE_BYTES : 0;
     }
-    if (n + 1 > saved_room) return NULL;
+    if (n + 1 > saved_room)
+        return NULL;
     char *kept = saved_bytes;
     ft_copy(kept, text, n);
     kept[n] = 0;
@@ -59,36 +70,44 @@ static const char *save(const char *text, size_t n) {
 }
 
 /* The entry of LD_PRELOAD that is this library, kept as it stands there. */
-static void save_preload(const char *list) {
+static void save_preload(const char *list)
+{
     static const char own[] = "libflowtap-preload.so";
     for (const char *entry = list; entry != NULL && *entry != 0;) {
         size_t n = 0;
-        while (entry[n] != 0 && entry[n] != ':' && entry[n] != ' ') n++;
+        while (entry[n] != 0 && entry[n] != ':' && entry[n] != ' ')
+            n++;
         if (n >= sizeof(own) - 1 && ft_is_equal(entry + n - (sizeof(own) - 1), own, sizeof(own) - 1))
             ft_saved.preload = save(entry, n);
         entry += entry[n] != 0 ? n + 1 : n;
     }
 }
 
-static void save_environment(char *const *envp) {
+static void save_environment(char *const *envp)
+{
     save_preload(ft_settings_find(envp, "LD_PRELOAD"));
     if (ft_saved.preload == NULL) {
         const char *path = ft_real_own_path();
-        if (path[0] == '/') ft_saved.preload = save(path, ft_length(path));
+        if (path[0] == '/')
+            ft_saved.preload = save(path, ft_length(path));
     }
     for (size_t i = 0; envp != NULL && envp[i] != NULL && ft_saved.count < FT_SAVED_MAX; i++) {
-        if (!ft_has_prefix(envp[i], "FLOWTAP")) continue;
+        if (!ft_has_prefix(envp[i], "FLOWTAP"))
+            continue;
         const char *kept = save(envp[i], ft_length(envp[i]));
-        if (kept != NULL) ft_saved.variables[ft_saved.count++] = kept;
+        if (kept != NULL)
+            ft_saved.variables[ft_saved.count++] = kept;
     }
 }
 
-static void ignore_setting(const char *name) {
+static void ignore_setting(const char *name)
+{
     ft_process.settings_ignored++;
     ft_debug_say(name, (long)ft_process.settings_ignored);
 }
 
-static void set_socket(const char *path) {
+static void set_socket(const char *path)
+{
     size_t n = path != NULL ? ft_length(path) : 0;
     if (path != NULL && (n == 0 || n >= FT_SOCKET_PATH_MAX || path[0] != '/')) {
         ignore_setting("FLOWTAP_SOCKET cannot be used");
@@ -102,8 +121,10 @@ static void set_socket(const char *path) {
     ft_socket_path[n] = 0;
 }
 
-static void set_mode(const char *mode) {
-    if (mode == NULL) return;
+static void set_mode(const char *mode)
+{
+    if (mode == NULL)
+        return;
     size_t n = ft_length(mode);
     if (n == 3 && ft_is_equal(mode, "off", 3))
         ft_process.wanted = 0;
@@ -112,79 +133,110 @@ static void set_mode(const char *mode) {
 }
 
 /* A protobuf varint; moves *at. */
-static uint64_t varint(const uint8_t *bytes, size_t n, size_t *at) {
+static uint64_t varint(const uint8_t *bytes, size_t n, size_t *at)
+{
     uint64_t value = 0;
     for (unsigned shift = 0; *at < n && shift < 64; shift += 7) {
         uint8_t byte = bytes[(*at)++];
         value |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128) return value;
+        if (byte < 128)
+            return value;
     }
     *at = n;
     return 0;
 }
 
-static void apply_number(uint64_t field, uint64_t value) {
+static void apply_number(uint64_t field, uint64_t value)
+{
     switch (field) {
     case 1:
-        if (value != FT_RING_ABI_MAJOR) ft_process.wanted = 0;
+        if (value != FT_RING_ABI_MAJOR)
+            ft_process.wanted = 0;
         break;
     case 2:
-        if (value == 3) ft_process.wanted = 0;
+        if (value == 3)
+            ft_process.wanted = 0;
         break;
-    case 3: ft_process.clock = (uint8_t)value; break;
+    case 3:
+        ft_process.clock = (uint8_t)value;
+        break;
     case 4:
-        if (value >= FT_CHUNKS_AT_ATTACH && value < FT_CHUNKS_MAX) ft_process.chunks_max = (uint32_t)value;
+        if (value >= FT_CHUNKS_AT_ATTACH && value < FT_CHUNKS_MAX)
+            ft_process.chunks_max = (uint32_t)value;
         break;
-    case 5: ft_process.want_start_time = value != 0; break;
-    case 6: ft_process.follow_clean_env = value == 0; break;
-    default: break;
+    case 5:
+        ft_process.want_start_time = value != 0;
+        break;
+    case 6:
+        ft_process.follow_clean_env = value == 0;
+        break;
+    default:
+        break;
     }
 }
 
-static void apply_policy(const uint8_t *bytes, size_t n) {
+static void apply_policy(const uint8_t *bytes, size_t n)
+{
     for (size_t at = 0; at < n;) {
         uint64_t key = varint(bytes, n, &at);
         switch (key & 7) {
-        case 0: apply_number(key >> 3, varint(bytes, n, &at)); break;
+        case 0:
+            apply_number(key >> 3, varint(bytes, n, &at));
+            break;
         case 2: {
             uint64_t length = varint(bytes, n, &at);
-            if (length > n - at) return;
-            if (key >> 3 == 7) ft_globs_add(&include, (const char *)bytes + at, length);
-            if (key >> 3 == 8) ft_globs_add(&exclude, (const char *)bytes + at, length);
+            if (length > n - at)
+                return;
+            if (key >> 3 == 7)
+                ft_globs_add(&include, (const char *)bytes + at, length);
+            if (key >> 3 == 8)
+                ft_globs_add(&exclude, (const char *)bytes + at, length);
             at += length;
             break;
         }
-        case 1: at = n - at >= 8 ? at + 8 : n; break;
-        case 5: at = n - at >= 4 ? at + 4 : n; break;
-        default: return;
+        case 1:
+            at = n - at >= 8 ? at + 8 : n;
+            break;
+        case 5:
+            at = n - at >= 4 ? at + 4 : n;
+            break;
+        default:
+            return;
         }
     }
 }
 
 /* 0, or -errno: then there is no daemon to be had. */
-static long read_policy(void) {
+static long read_policy(void)
+{
     char path[sizeof(ft_socket_path) + sizeof(FT_POLICY_SUFFIX)];
     size_t n = ft_length(ft_socket_path);
     ft_copy(path, ft_socket_path, n);
     ft_copy(path + n, FT_POLICY_SUFFIX, sizeof(FT_POLICY_SUFFIX));
     char *bytes = ft_arena_page();
-    if (bytes == NULL) return -ENOMEM;
+    if (bytes == NULL)
+        return -ENOMEM;
     long fd = ft_sys(SYS_openat, FT_AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) return fd;
+    if (fd < 0)
+        return fd;
     long got = ft_sys(SYS_pread64, fd, bytes, FT_POLICY_BYTES_MAX, 0);
     ft_sys(SYS_close, fd);
-    if (got < 0) return got;
+    if (got < 0)
+        return got;
     apply_policy((const uint8_t *)bytes, (size_t)got);
     saved_bytes = bytes + got; /* its globs stay, what is behind them is free */
     saved_room = (size_t)(FT_PAGE_BYTES - got);
     return 0;
 }
 
-void ft_settings_read(char *const *envp) {
+void ft_settings_read(char *const *envp)
+{
     const char *on = ft_settings_find(envp, "FLOWTAP");
-    if (on == NULL) return;
+    if (on == NULL)
+        return;
     if (on[0] != '1' || on[1] != 0) {
-        if (!(on[0] == '0' && on[1] == 0) && on[0] != 0) ignore_setting("FLOWTAP is neither 0 nor 1");
+        if (!(on[0] == '0' && on[1] == 0) && on[0] != 0)
+            ignore_setting("FLOWTAP is neither 0 nor 1");
         return;
     }
     const char *debug = ft_settings_find(envp, "FLOWTAP_DEBUG");
@@ -195,21 +247,25 @@ void ft_settings_read(char *const *envp) {
     ft_process.chunks_max = FT_CHUNKS_MAX;
     set_socket(ft_settings_find(envp, "FLOWTAP_SOCKET"));
     set_mode(ft_settings_find(envp, "FLOWTAP_MODE"));
-    if (!ft_process.wanted) return;
+    if (!ft_process.wanted)
+        return;
     long error = read_policy();
     if (error != 0) {
         ft_debug_say("no policy file beside the socket, errno", -error);
         ft_process.wanted = 0;
         return;
     }
-    if (ft_process.clock != FT_CLOCK_TICKS && ft_process.clock != FT_CLOCK_MONOTONIC_NS) ft_process.wanted = 0;
+    if (ft_process.clock != FT_CLOCK_TICKS && ft_process.clock != FT_CLOCK_MONOTONIC_NS)
+        ft_process.wanted = 0;
     save_environment(envp);
     ft_globs_add_list(&include, ft_settings_find(envp, "FLOWTAP_INCLUDE"));
     ft_globs_add_list(&exclude, ft_settings_find(envp, "FLOWTAP_EXCLUDE"));
     ft_process.filtered = include.count + exclude.count > 0;
 }
 
-int ft_settings_wants(const char *path, size_t n) {
-    if (include.count > 0 && !ft_globs_match(&include, path, n)) return 0;
+int ft_settings_wants(const char *path, size_t n)
+{
+    if (include.count > 0 && !ft_globs_match(&include, path, n))
+        return 0;
     return exclude.count == 0 || !ft_globs_match(&exclude, path, n);
 }

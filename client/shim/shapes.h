@@ -22,10 +22,13 @@
 
 #define FT_WRAPPER(name) ft_wrap_##name
 #ifdef FT_SHIM_UNIT_TEST
-#define FT_EXPORT(ret, name, params) ret FT_WRAPPER(name) params; ret FT_WRAPPER(name) params
+#define FT_EXPORT(ret, name, params) \
+    ret FT_WRAPPER(name) params;     \
+    ret FT_WRAPPER(name) params
 #else
-#define FT_EXPORT(ret, name, params)                                                                                   \
-    __attribute__((visibility("default"))) ret FT_WRAPPER(name) params __asm__(#name);                                 \
+#define FT_EXPORT(ret, name, params)                            \
+    __attribute__((visibility("default"))) ret FT_WRAPPER(name) \
+    params __asm__(#name);                                      \
     ret FT_WRAPPER(name) params
 #endif
 
@@ -33,13 +36,15 @@
  * A wrapper that a row makes has two parts, so that where tracing is off nothing is saved on the stack: the entry jumps
  * to the real function or to the body.
  */
-#define FT_ENTRY(returns, name, params, arguments)                                                                     \
-    static __attribute__((noinline)) returns ft_body_##name params;                                                    \
-    FT_EXPORT(returns, name, params) {                                                                       \
-        FT_REAL_IF_KNOWN(returns, name, params);                                                                       \
-        if (ft_thread.mode == FT_MODE_OFF && real != NULL) return real arguments;                                      \
-        return ft_body_##name arguments;                                                                               \
-    }                                                                                                                  \
+#define FT_ENTRY(returns, name, params, arguments)                  \
+    static __attribute__((noinline)) returns ft_body_##name params; \
+    FT_EXPORT(returns, name, params)                                \
+    {                                                               \
+        FT_REAL_IF_KNOWN(returns, name, params);                    \
+        if (ft_thread.mode == FT_MODE_OFF && real != NULL)          \
+            return real arguments;                                  \
+        return ft_body_##name arguments;                            \
+    }                                                               \
     static returns ft_body_##name params
 
 /* What to record: designated initializers of struct ft_args. */
@@ -73,7 +78,7 @@
 /* `real`: the function that the wrapper stands before. NULL only where a library lacks it. */
 #define FT_REAL(ret, name, params) ret(*real) params = (ret(*) params)ft_real(FT_CALL_ID_##name)
 
-#define FT_REAL_IF_KNOWN(ret, name, params)                                                                            \
+#define FT_REAL_IF_KNOWN(ret, name, params) \
     ret(*real) params = (ret(*) params)__atomic_load_n(&ft_real_table[FT_CALL_ID_##name], __ATOMIC_RELAXED)
 
 #define FT_MAKE(id, name, category, group, shape, ...) FT_SHAPE_##shape(id, name, __VA_ARGS__)
@@ -82,42 +87,47 @@
 #define FT_NUMBER(r) ((long)(intptr_t)(r))
 #define FT_ABSENT(ret) (errno = ENOSYS, (ret)(intptr_t)-1)
 
-#define FT_END(id, result, ...)                                                                                        \
-    do {                                                                                                               \
-        uint64_t end_;                                                                                                 \
-        int64_t position_;                                                                                             \
-        if (ft_unlikely(!ft_end_fast(&state, id, &args, (result), &end_, &position_))) {                               \
-            const struct ft_args again_ = {__VA_ARGS__};                                                               \
-            ft_end_rare(state, id, &again_, (result), end_, position_);                                                \
-        }                                                                                                              \
+#define FT_END(id, result, ...)                                                          \
+    do {                                                                                 \
+        uint64_t end_;                                                                   \
+        int64_t position_;                                                               \
+        if (ft_unlikely(!ft_end_fast(&state, id, &args, (result), &end_, &position_))) { \
+            const struct ft_args again_ = {__VA_ARGS__};                                 \
+            ft_end_rare(state, id, &again_, (result), end_, position_);                  \
+        }                                                                                \
     } while (0)
 
-#define FT_SHAPE_FD(id, name, returns, params, arguments, got, ...)                                                    \
-    FT_ENTRY(returns, name, params, arguments) {                                                                       \
-        FT_REAL(returns, name, params);                                                                                \
-        if (ft_unlikely(real == NULL)) return FT_ABSENT(returns);                                                      \
-        if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
-        const struct ft_args args = {__VA_ARGS__};                                                                     \
-        struct ft_call_state state;                                                                                    \
-        ft_begin(&state, id, &args);                                                                                   \
-        returns r = real arguments;                                                                                    \
-        FT_END(id, FT_NUMBER(r), __VA_ARGS__);                                                                         \
-        return r;                                                                                                      \
+#define FT_SHAPE_FD(id, name, returns, params, arguments, got, ...) \
+    FT_ENTRY(returns, name, params, arguments)                      \
+    {                                                               \
+        FT_REAL(returns, name, params);                             \
+        if (ft_unlikely(real == NULL))                              \
+            return FT_ABSENT(returns);                              \
+        if (ft_unlikely(!ft_enter()))                               \
+            return real arguments;                                  \
+        const struct ft_args args = {__VA_ARGS__};                  \
+        struct ft_call_state state;                                 \
+        ft_begin(&state, id, &args);                                \
+        returns r = real arguments;                                 \
+        FT_END(id, FT_NUMBER(r), __VA_ARGS__);                      \
+        return r;                                                   \
     }
 
-#define FT_SHAPE_FD_VOID(id, name, returns, params, arguments, got, ...)                                               \
-    FT_ENTRY(void, name, params, arguments) {                                                                          \
-        FT_REAL(void, name, params);                                                                                   \
-        if (ft_unlikely(real == NULL)) return;                                                                         \
-        if (ft_unlikely(!ft_enter())) {                                                                                \
-            real arguments;                                                                                            \
-            return;                                                                                                    \
-        }                                                                                                              \
-        const struct ft_args args = {__VA_ARGS__};                                                                     \
-        struct ft_call_state state;                                                                                    \
-        ft_begin(&state, id, &args);                                                                                   \
-        real arguments;                                                                                                \
-        FT_END(id, 0, __VA_ARGS__);                                                                                    \
+#define FT_SHAPE_FD_VOID(id, name, returns, params, arguments, got, ...) \
+    FT_ENTRY(void, name, params, arguments)                              \
+    {                                                                    \
+        FT_REAL(void, name, params);                                     \
+        if (ft_unlikely(real == NULL))                                   \
+            return;                                                      \
+        if (ft_unlikely(!ft_enter())) {                                  \
+            real arguments;                                              \
+            return;                                                      \
+        }                                                                \
+        const struct ft_args args = {__VA_ARGS__};                       \
+        struct ft_call_state state;                                      \
+        ft_begin(&state, id, &args);                                     \
+        real arguments;                                                  \
+        FT_END(id, 0, __VA_ARGS__);                                      \
     }
 
 /* Out of line: begins a call that has no descriptor, ends one with everything. */
@@ -126,49 +136,56 @@ void ft_path_end(struct ft_call_state *state, unsigned call, const struct ft_arg
 /* A call recorded before it is made, with duration 0. */
 void ft_event_before(unsigned call, const struct ft_args *args);
 
-#define FT_SHAPE_PATH(id, name, returns, params, arguments, got, ...)                                                  \
-    FT_ENTRY(returns, name, params, arguments) {                                                                       \
-        FT_REAL(returns, name, params);                                                                                \
-        if (ft_unlikely(real == NULL)) return FT_ABSENT(returns);                                                      \
-        if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
-        struct ft_call_state state;                                                                                    \
-        ft_path_begin(&state, id);                                                                                     \
-        returns r = real arguments;                                                                                    \
-        const struct ft_args args = {__VA_ARGS__};                                                                     \
-        ft_path_end(&state, id, &args, FT_NUMBER(r));                                                                  \
-        return r;                                                                                                      \
+#define FT_SHAPE_PATH(id, name, returns, params, arguments, got, ...) \
+    FT_ENTRY(returns, name, params, arguments)                        \
+    {                                                                 \
+        FT_REAL(returns, name, params);                               \
+        if (ft_unlikely(real == NULL))                                \
+            return FT_ABSENT(returns);                                \
+        if (ft_unlikely(!ft_enter()))                                 \
+            return real arguments;                                    \
+        struct ft_call_state state;                                   \
+        ft_path_begin(&state, id);                                    \
+        returns r = real arguments;                                   \
+        const struct ft_args args = {__VA_ARGS__};                    \
+        ft_path_end(&state, id, &args, FT_NUMBER(r));                 \
+        return r;                                                     \
     }
 
 #define FT_SHAPE_OPEN FT_SHAPE_PATH
 #define FT_SHAPE_LIBRARY FT_SHAPE_FD
-#define FT_SHAPE_TEMP(id, name, returns, params, arguments, got, ...)                                                  \
+#define FT_SHAPE_TEMP(id, name, returns, params, arguments, got, ...) \
     FT_SHAPE_PATH(id, name, returns, params, arguments, got, PATH(path), __VA_ARGS__)
 
-#define FT_SHAPE_MAP(id, name, returns, params, arguments, got, ...)                                                   \
-    FT_ENTRY(returns, name, params, arguments) {                                                                       \
-        FT_REAL(returns, name, params);                                                                                \
-        if (fd < 0 || (flags & MAP_ANONYMOUS) || ft_unlikely(!ft_enter())) return real arguments;                      \
-        const struct ft_args args = {__VA_ARGS__};                                                                     \
-        struct ft_call_state state;                                                                                    \
-        ft_begin(&state, id, &args);                                                                                   \
-        returns r = real arguments;                                                                                    \
-        FT_END(id, FT_NUMBER(r), __VA_ARGS__);                                                                         \
-        return r;                                                                                                      \
+#define FT_SHAPE_MAP(id, name, returns, params, arguments, got, ...)       \
+    FT_ENTRY(returns, name, params, arguments)                             \
+    {                                                                      \
+        FT_REAL(returns, name, params);                                    \
+        if (fd < 0 || (flags & MAP_ANONYMOUS) || ft_unlikely(!ft_enter())) \
+            return real arguments;                                         \
+        const struct ft_args args = {__VA_ARGS__};                         \
+        struct ft_call_state state;                                        \
+        ft_begin(&state, id, &args);                                       \
+        returns r = real arguments;                                        \
+        FT_END(id, FT_NUMBER(r), __VA_ARGS__);                             \
+        return r;                                                          \
     }
 
 /* Ends a call that opened a directory stream or a FILE on `fd`; r is 0 where it failed. */
 void ft_stream_opened(const struct ft_call_state *state, unsigned call, const struct ft_args *args, int fd, int flags);
 
-#define FT_SHAPE_DIRECTORY(id, name, returns, params, arguments, got, ...)                                             \
-    FT_ENTRY(returns, name, params, arguments) {                                                                       \
-        FT_REAL(returns, name, params);                                                                                \
-        if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
-        struct ft_call_state state;                                                                                    \
-        ft_path_begin(&state, id);                                                                                     \
-        returns r = real arguments;                                                                                    \
-        const struct ft_args args = {__VA_ARGS__};                                                                     \
-        ft_stream_opened(&state, id, &args, r != NULL ? ft_dir_fd(r) : -1, O_CLOEXEC);                                 \
-        return r;                                                                                                      \
+#define FT_SHAPE_DIRECTORY(id, name, returns, params, arguments, got, ...)             \
+    FT_ENTRY(returns, name, params, arguments)                                         \
+    {                                                                                  \
+        FT_REAL(returns, name, params);                                                \
+        if (ft_unlikely(!ft_enter()))                                                  \
+            return real arguments;                                                     \
+        struct ft_call_state state;                                                    \
+        ft_path_begin(&state, id);                                                     \
+        returns r = real arguments;                                                    \
+        const struct ft_args args = {__VA_ARGS__};                                     \
+        ft_stream_opened(&state, id, &args, r != NULL ? ft_dir_fd(r) : -1, O_CLOEXEC); \
+        return r;                                                                      \
     }
 
 #define FT_SHAPE_CUSTOM(...)

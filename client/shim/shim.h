@@ -51,14 +51,14 @@ struct ft_thread {
     uint8_t mode; /* enum ft_mode */
     uint8_t why;  /* enum ft_why */
     uint8_t vfork_depth;
-    uint8_t vfork_moved;     /* the vfork child changed its working directory */
+    uint8_t vfork_moved; /* the vfork child changed its working directory */
     uint32_t tid;
     struct ft_writer *writer;
     struct ft_line *line;
     const void *call_frame; /* frame of the call that the line shows as running */
     uint64_t vfork_start;
     uint8_t vfork_announced; /* VFORK begin is written */
-    uint64_t vfork_touched; /* descriptors that the vfork child changed, by number; 63: any from there on */
+    uint64_t vfork_touched;  /* descriptors that the vfork child changed, by number; 63: any from there on */
 };
 
 /* This page is wiped in a child, however it was made: base is 0 there until the child has attached. */
@@ -85,30 +85,31 @@ struct ft_process {
     uint32_t totals_page, totals_more_page, hello_page, lines_page, pool_page;
     uint32_t lines_max, chunks_max, chunks_by_shim;
     uint64_t segment_id[2], parent_id[2]; /* of this image's segment, of its parent's where it was forked */
-    uint32_t chunks_high;  /* next range of chunks that growth takes (atomic) */
-    uint32_t lines_used;   /* atomic */
-    uint32_t lines_hand;   /* where the search for lines of ended threads goes on */
-    uint32_t totals_ready; /* copies 0 .. n-1 have memory */
-    uint32_t next_id;      /* file and string ids (atomic) */
-    uint32_t ordinal;      /* of threads (atomic) */
+    uint32_t chunks_high;                 /* next range of chunks that growth takes (atomic) */
+    uint32_t lines_used;                  /* atomic */
+    uint32_t lines_hand;                  /* where the search for lines of ended threads goes on */
+    uint32_t totals_ready;                /* copies 0 .. n-1 have memory */
+    uint32_t next_id;                     /* file and string ids (atomic) */
+    uint32_t ordinal;                     /* of threads (atomic) */
     uint32_t pid;
-    uint32_t cwd_file;     /* file id of the working directory; 0: ask the kernel at next use */
-    uint32_t rename_count; /* renames of this process: a directory's name may be old after one */
+    uint32_t cwd_file;                /* file id of the working directory; 0: ask the kernel at next use */
+    uint32_t rename_count;            /* renames of this process: a directory's name may be old after one */
     uint32_t fork_count, spawn_count; /* descriptions opened before are shared with a child */
-    uint32_t image;        /* enum ft_image of the segment */
-    uint8_t clock;         /* enum ft_clock */
-    uint8_t sandboxed;     /* a seccomp filter is in: no system call of ours */
-    uint8_t coarse;        /* threads start with FT_WHY_COARSE */
-    uint8_t decided;       /* settings were read */
-    uint8_t wanted;        /* FLOWTAP=1 and nothing against it */
-    uint8_t filtered;      /* include or exclude globs are set */
+    uint32_t image;                   /* enum ft_image of the segment */
+    uint8_t clock;                    /* enum ft_clock */
+    uint8_t sandboxed;                /* a seccomp filter is in: no system call of ours */
+    uint8_t coarse;                   /* threads start with FT_WHY_COARSE */
+    uint8_t decided;                  /* settings were read */
+    uint8_t wanted;                   /* FLOWTAP=1 and nothing against it */
+    uint8_t filtered;                 /* include or exclude globs are set */
     uint8_t follow_clean_env;
-    uint8_t no_growth;     /* while mlockall runs */
+    uint8_t no_growth;       /* while mlockall runs */
     uint8_t want_start_time; /* the policy asks for it */
     uint32_t settings_ignored;
     uint64_t growth_retry_ticks;
     uint32_t hello_items_bytes; /* of the items that a forked child copies */
-    uint64_t pair_ticks; /* clock pair of attach, and the counter's rate once a coarse clock has to be turned to ticks */
+    uint64_t
+        pair_ticks; /* clock pair of attach, and the counter's rate once a coarse clock has to be turned to ticks */
     int64_t pair_mono_ns;
     uint64_t ticks_per_second;
 };
@@ -117,19 +118,23 @@ extern __thread struct ft_thread ft_thread;
 extern union ft_wiped_page ft_wiped_page;
 extern struct ft_process ft_process;
 
-static inline struct ft_head *ft_head(void) {
+static inline struct ft_head *ft_head(void)
+{
     return (struct ft_head *)(uintptr_t)ft_process.base;
 }
 
-static inline void *ft_page(uint32_t page) {
+static inline void *ft_page(uint32_t page)
+{
     return (void *)(uintptr_t)(ft_process.base + (uint64_t)page * FT_PAGE_BYTES);
 }
 
-static inline struct ft_chunk_head *ft_chunk(uint32_t chunk) {
+static inline struct ft_chunk_head *ft_chunk(uint32_t chunk)
+{
     return ft_page(ft_process.pool_page + chunk);
 }
 
-static inline struct ft_hello *ft_hello(void) {
+static inline struct ft_hello *ft_hello(void)
+{
     return ft_page(ft_process.hello_page);
 }
 

@@ -14,9 +14,9 @@
 struct ft_stdio {
     struct ft_call_state state;
     struct ft_args args;
-    size_t buffered; /* input: read but not delivered yet */
+    size_t buffered;                         /* input: read but not delivered yet */
     const char *pointer_before, *end_before; /* of the read buffer */
-    uint64_t unseen; /* output: put by inlined code since the last recorded call */
+    uint64_t unseen;                         /* output: put by inlined code since the last recorded call */
 };
 
 /* With io->args given; fills args.fd from args.stream (which may be NULL: no stream). */

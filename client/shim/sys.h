@@ -16,7 +16,8 @@
 
 #if defined(__x86_64__)
 
-FT_HOT long ft_sys6(long number, long a, long b, long c, long d, long e, long f) {
+FT_HOT long ft_sys6(long number, long a, long b, long c, long d, long e, long f)
+{
     long result;
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
@@ -29,35 +30,44 @@ FT_HOT long ft_sys6(long number, long a, long b, long c, long d, long e, long f)
 }
 
 /* Brings a cache line here for writing; a hint that may name any address. */
-FT_HOT void ft_prefetch(const void *address) {
+FT_HOT void ft_prefetch(const void *address)
+{
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)address));
 }
 
-FT_HOT uint64_t ft_ticks(void) {
+FT_HOT uint64_t ft_ticks(void)
+{
     uint32_t low, high;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return ((uint64_t)high << 32) | low;
 }
 
 /* One instruction, so a signal handler of this thread runs before or after it; no lock, so for one thread only. */
-FT_HOT uint64_t ft_local_add(uint64_t *word, uint64_t value) {
+FT_HOT uint64_t ft_local_add(uint64_t *word, uint64_t value)
+{
     __asm__ volatile("xaddq %0, %1" : "+r"(value), "+m"(*word) : : "cc", "memory");
     return value;
 }
 
-FT_HOT void ft_local_increment(uint64_t *word) {
+FT_HOT void ft_local_increment(uint64_t *word)
+{
     __asm__ volatile("incq %0" : "+m"(*word) : : "cc", "memory");
 }
 
-FT_HOT int ft_local_swap_if(uint64_t *word, uint64_t expected, uint64_t value) {
+FT_HOT int ft_local_swap_if(uint64_t *word, uint64_t expected, uint64_t value)
+{
     unsigned char done;
-    __asm__ volatile("cmpxchgq %3, %1; sete %0" : "=q"(done), "+m"(*word), "+a"(expected) : "r"(value) : "cc", "memory");
+    __asm__ volatile("cmpxchgq %3, %1; sete %0"
+                     : "=q"(done), "+m"(*word), "+a"(expected)
+                     : "r"(value)
+                     : "cc", "memory");
     return done;
 }
 
 #elif defined(__aarch64__)
 
-FT_HOT long ft_sys6(long number, long a, long b, long c, long d, long e, long f) {
+FT_HOT long ft_sys6(long number, long a, long b, long c, long d, long e, long f)
+{
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
     register long x1 __asm__("x1") = b;
@@ -69,26 +79,31 @@ FT_HOT long ft_sys6(long number, long a, long b, long c, long d, long e, long f)
     return x0;
 }
 
-FT_HOT void ft_prefetch(const void *address) {
+FT_HOT void ft_prefetch(const void *address)
+{
     __builtin_prefetch(address, 1);
 }
 
-FT_HOT uint64_t ft_ticks(void) {
+FT_HOT uint64_t ft_ticks(void)
+{
     uint64_t ticks;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
     return ticks;
 }
 
 /* An exclusive pair that an exception interrupts is repeated: as good as one instruction towards signal handlers. */
-FT_HOT uint64_t ft_local_add(uint64_t *word, uint64_t value) {
+FT_HOT uint64_t ft_local_add(uint64_t *word, uint64_t value)
+{
     return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
 }
 
-FT_HOT void ft_local_increment(uint64_t *word) {
+FT_HOT void ft_local_increment(uint64_t *word)
+{
     __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
 }
 
-FT_HOT int ft_local_swap_if(uint64_t *word, uint64_t expected, uint64_t value) {
+FT_HOT int ft_local_swap_if(uint64_t *word, uint64_t expected, uint64_t value)
+{
     return __atomic_compare_exchange_n(word, &expected, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
@@ -104,7 +119,7 @@ FT_HOT int ft_local_swap_if(uint64_t *word, uint64_t expected, uint64_t value) {
 #define FT_SYS_6(n, a, b, c, d, e) ft_sys6((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 #define FT_SYS_7(n, a, b, c, d, e, f) ft_sys6((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 #define FT_SYS_PICK(_1, _2, _3, _4, _5, _6, _7, name, ...) name
-#define ft_sys(...)                                                                                                    \
+#define ft_sys(...) \
     FT_SYS_PICK(__VA_ARGS__, FT_SYS_7, FT_SYS_6, FT_SYS_5, FT_SYS_4, FT_SYS_3, FT_SYS_2, FT_SYS_1, )(__VA_ARGS__)
 
 /* Kernel interface, spelled out so that old headers do. */
@@ -123,7 +138,8 @@ enum {
 };
 
 /* Compilers turn loops into calls of these; the shim must not import them. */
-FT_HOT void ft_copy(void *to, const void *from, size_t n) {
+FT_HOT void ft_copy(void *to, const void *from, size_t n)
+{
 #if defined(__x86_64__)
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 #else
@@ -137,34 +153,44 @@ FT_HOT void ft_copy(void *to, const void *from, size_t n) {
 }
 
 /* Length of a string, at most `most`. By aligned words, which never reach into a page that the string does not. */
-FT_HOT size_t ft_length_most(const char *text, size_t most) {
+FT_HOT size_t ft_length_most(const char *text, size_t most)
+{
     typedef uint64_t __attribute__((may_alias)) word_t;
     const char *at = text;
     for (; (uintptr_t)at % sizeof(word_t) != 0; at++)
-        if (*at == 0 || (size_t)(at - text) >= most) return (size_t)(at - text) < most ? (size_t)(at - text) : most;
+        if (*at == 0 || (size_t)(at - text) >= most)
+            return (size_t)(at - text) < most ? (size_t)(at - text) : most;
     for (;; at += sizeof(word_t)) {
         uint64_t word = *(const word_t *)(const void *)at;
         uint64_t zeros = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
         size_t n = (size_t)(at - text);
-        if (zeros != 0) n += (unsigned)__builtin_ctzll(zeros) / 8;
-        if (n >= most) return most;
-        if (zeros != 0) return n;
+        if (zeros != 0)
+            n += (unsigned)__builtin_ctzll(zeros) / 8;
+        if (n >= most)
+            return most;
+        if (zeros != 0)
+            return n;
     }
 }
 
-FT_HOT size_t ft_length(const char *text) {
+FT_HOT size_t ft_length(const char *text)
+{
     return ft_length_most(text, SIZE_MAX);
 }
 
-FT_HOT int ft_is_equal(const char *a, const char *b, size_t n) {
+FT_HOT int ft_is_equal(const char *a, const char *b, size_t n)
+{
     for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i]) return 0;
+        if (a[i] != b[i])
+            return 0;
     return 1;
 }
 
-FT_HOT int ft_has_prefix(const char *text, const char *prefix) {
+FT_HOT int ft_has_prefix(const char *text, const char *prefix)
+{
     while (*prefix != 0)
-        if (*text++ != *prefix++) return 0;
+        if (*text++ != *prefix++)
+            return 0;
     return 1;
 }
 

@@ -12,28 +12,34 @@ static struct ft_writer *writer_pages[FT_LINES_MAX / WRITERS_PER_PAGE];
 _Static_assert(sizeof(struct ft_writer) == 64, "writer");
 _Static_assert(sizeof(struct ft_thread) <= 128, "static TLS");
 
-static struct ft_line *line_at(uint32_t index) {
+static struct ft_line *line_at(uint32_t index)
+{
     return (struct ft_line *)ft_page(ft_process.lines_page) + index;
 }
 
 /* The writer of a line; NULL where there is no memory for it. */
-static struct ft_writer *writer_at(uint32_t index) {
+static struct ft_writer *writer_at(uint32_t index)
+{
     struct ft_writer **place = &writer_pages[index / WRITERS_PER_PAGE];
     struct ft_writer *page = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     if (page == NULL) {
         struct ft_writer *made = ft_arena_page();
-        if (made == NULL) return NULL;
-        if (__atomic_compare_exchange_n(place, &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) page = made;
+        if (made == NULL)
+            return NULL;
+        if (__atomic_compare_exchange_n(place, &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            page = made;
     }
     return &page[index % WRITERS_PER_PAGE];
 }
 
 /* Tells a later reader of the chunk that another thread writes on. */
-static void publish_thread(struct ft_writer *writer) {
+static void publish_thread(struct ft_writer *writer)
+{
     struct ft_chunk_head *chunk;
     uint64_t now = ft_now();
     uint64_t *word = ft_ring_reserve(writer, 1, now, &chunk);
-    if (word == NULL) return; /* the next chunk's head says it */
+    if (word == NULL)
+        return; /* the next chunk's head says it */
     word[1] = (uint64_t)writer->line->tid | (uint64_t)writer->line->ordinal << 32;
     word[2] = now;
     word[3] = 0;
@@ -44,41 +50,52 @@ static void publish_thread(struct ft_writer *writer) {
  * A line whose thread has ended, now owned by `tid`; 0 where none was found. A few lines are looked at each time, so
  * that a program that makes and ends many threads keeps few lines. Asks the kernel, so never in a sandbox.
  */
-static uint32_t inherit_line(uint32_t tid) {
+static uint32_t inherit_line(uint32_t tid)
+{
     uint32_t used = __atomic_load_n(&ft_process.lines_used, __ATOMIC_RELAXED);
-    if (used > ft_process.lines_max) used = ft_process.lines_max;
-    if (ft_process.sandboxed || used <= 1) return 0;
+    if (used > ft_process.lines_max)
+        used = ft_process.lines_max;
+    if (ft_process.sandboxed || used <= 1)
+        return 0;
     for (int i = 0; i < 4; i++) {
         uint32_t index = 1 + __atomic_fetch_add(&ft_process.lines_hand, 1, __ATOMIC_RELAXED) % (used - 1);
         struct ft_line *line = line_at(index);
         uint32_t owner = __atomic_load_n(&line->tid, __ATOMIC_RELAXED);
-        if (owner == 0) continue;
+        if (owner == 0)
+            continue;
         /* A line with this thread's own number is a predecessor's: this thread had none until now. */
-        if (owner != tid && ft_sys(SYS_tgkill, ft_process.pid, owner, 0) != -ESRCH) continue;
-        if (__atomic_compare_exchange_n(&line->tid, &owner, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return index;
+        if (owner != tid && ft_sys(SYS_tgkill, ft_process.pid, owner, 0) != -ESRCH)
+            continue;
+        if (__atomic_compare_exchange_n(&line->tid, &owner, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return index;
     }
     return 0;
 }
 
-static uint32_t new_line(uint32_t tid) {
+static uint32_t new_line(uint32_t tid)
+{
     uint32_t index = __atomic_fetch_add(&ft_process.lines_used, 1, __ATOMIC_RELAXED);
     if (index >= ft_process.lines_max) {
         __atomic_store_n(&ft_process.lines_used, ft_process.lines_max, __ATOMIC_RELAXED);
         return 0;
     }
-    if (index % LINES_PER_PAGE == 0 && ft_populate(line_at(index), FT_PAGE_BYTES) != 0) return 0;
+    if (index % LINES_PER_PAGE == 0 && ft_populate(line_at(index), FT_PAGE_BYTES) != 0)
+        return 0;
     line_at(index)->tid = tid;
     return index;
 }
 
-int ft_thread_start(void) {
+int ft_thread_start(void)
+{
     struct ft_thread *thread = &ft_thread;
     uint32_t tid = ft_process.sandboxed ? 0 : (uint32_t)ft_sys(SYS_gettid);
     uint32_t index = inherit_line(tid);
     int is_inherited = index != 0;
-    if (!is_inherited) index = new_line(tid);
+    if (!is_inherited)
+        index = new_line(tid);
     struct ft_writer *writer = index != 0 ? writer_at(index) : NULL;
-    if (writer == NULL) return -ENOMEM;
+    if (writer == NULL)
+        return -ENOMEM;
     struct ft_line *line = line_at(index);
     if (!is_inherited) {
         *writer = (struct ft_writer){.cursor = FT_CURSOR_NONE, .index = index, .line = line};
@@ -92,6 +109,7 @@ int ft_thread_start(void) {
     thread->writer = writer;
     thread->line = line;
     thread->call_frame = NULL;
-    if (is_inherited) publish_thread(writer);
+    if (is_inherited)
+        publish_thread(writer);
     return 0;
 }

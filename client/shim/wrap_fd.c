@@ -10,18 +10,23 @@
 #include <fcntl.h>
 
 /* This call's own change is no race. */
-static void accept_change(struct ft_call_state *state) {
-    if (state->slot != NULL) state->generation = __atomic_load_n(&state->slot->generation, __ATOMIC_RELAXED);
+static void accept_change(struct ft_call_state *state)
+{
+    if (state->slot != NULL)
+        state->generation = __atomic_load_n(&state->slot->generation, __ATOMIC_RELAXED);
 }
 
-static void end_with(struct ft_call_state *state, unsigned call, const struct ft_args *args, long result) {
+static void end_with(struct ft_call_state *state, unsigned call, const struct ft_args *args, long result)
+{
     accept_change(state);
     ft_end(state, call, args, result);
 }
 
-FT_EXPORT(int, close, (int fd)) {
+FT_EXPORT(int, close, (int fd))
+{
     FT_REAL(int, close, (int));
-    if (!ft_enter()) return real(fd);
+    if (!ft_enter())
+        return real(fd);
     const struct ft_args args = {FD(fd), RET(STATUS)};
     struct ft_call_state state;
     ft_begin(&state, FT_CALL_ID_close, &args);
@@ -32,9 +37,11 @@ FT_EXPORT(int, close, (int fd)) {
     return r;
 }
 
-FT_EXPORT(int, closedir, (DIR *dir)) {
+FT_EXPORT(int, closedir, (DIR * dir))
+{
     FT_REAL(int, closedir, (DIR *));
-    if (dir == NULL || !ft_enter()) return real(dir);
+    if (dir == NULL || !ft_enter())
+        return real(dir);
     const struct ft_args args = {FD(ft_dir_fd(dir)), RET(STATUS)};
     struct ft_call_state state;
     ft_begin(&state, FT_CALL_ID_closedir, &args);
@@ -47,22 +54,28 @@ FT_EXPORT(int, closedir, (DIR *dir)) {
 
 enum { CLOSE_RANGE_CLOEXEC_FLAG = 4 };
 
-FT_EXPORT(int, close_range, (unsigned first, unsigned last, int flags)) {
+FT_EXPORT(int, close_range, (unsigned first, unsigned last, int flags))
+{
     FT_REAL(int, close_range, (unsigned, unsigned, int));
-    if (real == NULL) return FT_ABSENT(int);
-    if (!ft_enter()) return real(first, last, flags);
+    if (real == NULL)
+        return FT_ABSENT(int);
+    if (!ft_enter())
+        return real(first, last, flags);
     const struct ft_args args = {ARG(flags), RET(STATUS)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_close_range);
-    if (!(flags & CLOSE_RANGE_CLOEXEC_FLAG) && first <= last) ft_fd_closing_range(first, last);
+    if (!(flags & CLOSE_RANGE_CLOEXEC_FLAG) && first <= last)
+        ft_fd_closing_range(first, last);
     int r = real(first, last, flags);
     ft_path_end(&state, FT_CALL_ID_close_range, &args, r);
     return r;
 }
 
-FT_EXPORT(void, closefrom, (int first)) {
+FT_EXPORT(void, closefrom, (int first))
+{
     FT_REAL(void, closefrom, (int));
-    if (real == NULL) return;
+    if (real == NULL)
+        return;
     if (!ft_enter()) {
         real(first);
         return;
@@ -75,59 +88,77 @@ FT_EXPORT(void, closefrom, (int first)) {
     ft_path_end(&state, FT_CALL_ID_closefrom, &args, 0);
 }
 
-FT_EXPORT(int, dup, (int fd)) {
+FT_EXPORT(int, dup, (int fd))
+{
     FT_REAL(int, dup, (int));
-    if (!ft_enter()) return real(fd);
+    if (!ft_enter())
+        return real(fd);
     const struct ft_args args = {FD(fd), RET(VALUE)};
     struct ft_call_state state;
     ft_begin(&state, FT_CALL_ID_dup, &args);
     int r = real(fd);
-    if (r >= 0) ft_fd_duplicated(fd, r);
+    if (r >= 0)
+        ft_fd_duplicated(fd, r);
     ft_end(&state, FT_CALL_ID_dup, &args, r);
     return r;
 }
 
 /* dup2 and dup3: the target is closed on the way, so its slot changes before. */
-static int duplicate(unsigned call, int fd, int fd2, int (*real2)(int, int), int (*real3)(int, int, int), int flags) {
+static int duplicate(unsigned call, int fd, int fd2, int (*real2)(int, int), int (*real3)(int, int, int), int flags)
+{
     const struct ft_args args = {FD(fd), ARG((unsigned)fd2), RET(VALUE)};
     struct ft_call_state state;
     ft_begin(&state, call, &args);
-    if (fd != fd2 && fd >= 0 && fd2 >= 0) ft_fd_closing(fd2);
+    if (fd != fd2 && fd >= 0 && fd2 >= 0)
+        ft_fd_closing(fd2);
     int r = real2 != NULL ? real2(fd, fd2) : real3(fd, fd2, flags);
-    if (r >= 0) ft_fd_duplicated(fd, r);
+    if (r >= 0)
+        ft_fd_duplicated(fd, r);
     end_with(&state, call, &args, r);
     return r;
 }
 
-FT_EXPORT(int, dup2, (int fd, int fd2)) {
+FT_EXPORT(int, dup2, (int fd, int fd2))
+{
     FT_REAL(int, dup2, (int, int));
-    if (!ft_enter()) return real(fd, fd2);
+    if (!ft_enter())
+        return real(fd, fd2);
     return duplicate(FT_CALL_ID_dup2, fd, fd2, real, NULL, 0);
 }
 
-FT_EXPORT(int, dup3, (int fd, int fd2, int flags)) {
+FT_EXPORT(int, dup3, (int fd, int fd2, int flags))
+{
     FT_REAL(int, dup3, (int, int, int));
-    if (!ft_enter()) return real(fd, fd2, flags);
+    if (!ft_enter())
+        return real(fd, fd2, flags);
     return duplicate(FT_CALL_ID_dup3, fd, fd2, NULL, real, flags);
 }
 
-static void note_fcntl(struct ft_call_state *state, int fd, int command, long arg, int r) {
-    if (r < 0) return;
+static void note_fcntl(struct ft_call_state *state, int fd, int command, long arg, int r)
+{
+    if (r < 0)
+        return;
     struct ft_fd *slot = state->slot;
     switch (command) {
     case F_DUPFD:
-    case F_DUPFD_CLOEXEC: ft_fd_duplicated(fd, r); break;
+    case F_DUPFD_CLOEXEC:
+        ft_fd_duplicated(fd, r);
+        break;
     case F_SETFD:
-        if (slot != NULL && slot->description != NULL) slot->description->close_on_exec = (arg & FD_CLOEXEC) != 0;
+        if (slot != NULL && slot->description != NULL)
+            slot->description->close_on_exec = (arg & FD_CLOEXEC) != 0;
         break;
     case F_SETFL:
-        if (arg & O_APPEND) ft_fd_untrack(fd);
+        if (arg & O_APPEND)
+            ft_fd_untrack(fd);
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
-static int control(unsigned call, int (*real)(int, int, long), int fd, int command, long arg) {
+static int control(unsigned call, int (*real)(int, int, long), int fd, int command, long arg)
+{
     const struct ft_args args = {FD(fd), ARG((unsigned)command), RET(VALUE)};
     struct ft_call_state state;
     ft_begin(&state, call, &args);
@@ -138,20 +169,25 @@ static int control(unsigned call, int (*real)(int, int, long), int fd, int comma
 }
 
 /* Variadic, with at most one argument of a register's width: taken as it comes, passed on as it came. */
-FT_EXPORT(int, fcntl, (int fd, int command, long arg)) {
+FT_EXPORT(int, fcntl, (int fd, int command, long arg))
+{
     FT_REAL(int, fcntl, (int, int, long));
-    if (!ft_enter()) return real(fd, command, arg);
+    if (!ft_enter())
+        return real(fd, command, arg);
     return control(FT_CALL_ID_fcntl, real, fd, command, arg);
 }
 
-FT_EXPORT(int, fcntl64, (int fd, int command, long arg)) {
+FT_EXPORT(int, fcntl64, (int fd, int command, long arg))
+{
     FT_REAL(int, fcntl64, (int, int, long));
-    if (!ft_enter()) return real(fd, command, arg);
+    if (!ft_enter())
+        return real(fd, command, arg);
     return control(FT_CALL_ID_fcntl64, real, fd, command, arg);
 }
 
 /* pipe and socketpair: two new descriptors, named at first use. */
-static void end_pair(struct ft_call_state *state, unsigned call, const struct ft_args *args, const int *fds, int r) {
+static void end_pair(struct ft_call_state *state, unsigned call, const struct ft_args *args, const int *fds, int r)
+{
     struct ft_outcome outcome = {.args = args, .result = r, .end = ft_end_clock(state)};
     if (r == 0) {
         outcome.has_fds = 1;
@@ -163,9 +199,11 @@ static void end_pair(struct ft_call_state *state, unsigned call, const struct ft
     ft_end_slow(state, call, &outcome);
 }
 
-FT_EXPORT(int, pipe, (int *fds)) {
+FT_EXPORT(int, pipe, (int *fds))
+{
     FT_REAL(int, pipe, (int *));
-    if (!ft_enter()) return real(fds);
+    if (!ft_enter())
+        return real(fds);
     const struct ft_args args = {RET(STATUS)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_pipe);
@@ -174,9 +212,11 @@ FT_EXPORT(int, pipe, (int *fds)) {
     return r;
 }
 
-FT_EXPORT(int, pipe2, (int *fds, int flags)) {
+FT_EXPORT(int, pipe2, (int *fds, int flags))
+{
     FT_REAL(int, pipe2, (int *, int));
-    if (!ft_enter()) return real(fds, flags);
+    if (!ft_enter())
+        return real(fds, flags);
     const struct ft_args args = {ARG((unsigned)flags), RET(STATUS)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_pipe2);
@@ -185,9 +225,11 @@ FT_EXPORT(int, pipe2, (int *fds, int flags)) {
     return r;
 }
 
-FT_EXPORT(int, socketpair, (int domain, int type, int protocol, int *fds)) {
+FT_EXPORT(int, socketpair, (int domain, int type, int protocol, int *fds))
+{
     FT_REAL(int, socketpair, (int, int, int, int *));
-    if (!ft_enter()) return real(domain, type, protocol, fds);
+    if (!ft_enter())
+        return real(domain, type, protocol, fds);
     const struct ft_args args = {ARG((unsigned)domain), RET(STATUS)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_socketpair);
@@ -197,21 +239,26 @@ FT_EXPORT(int, socketpair, (int domain, int type, int protocol, int *fds)) {
 }
 
 /* The working directory is asked for again when a relative name needs it. A vfork child's is its own. */
-static void forget_cwd(void) {
+static void forget_cwd(void)
+{
     if (ft_thread.vfork_depth == 0)
         __atomic_store_n(&ft_process.cwd_file, 0, __ATOMIC_RELAXED);
     else
         ft_thread.vfork_moved = 1;
 }
 
-static void end_chdir(struct ft_call_state *state, unsigned call, const struct ft_args *args, int r) {
+static void end_chdir(struct ft_call_state *state, unsigned call, const struct ft_args *args, int r)
+{
     ft_path_end(state, call, args, r);
-    if (r == 0) forget_cwd();
+    if (r == 0)
+        forget_cwd();
 }
 
-FT_EXPORT(int, chdir, (const char *path)) {
+FT_EXPORT(int, chdir, (const char *path))
+{
     FT_REAL(int, chdir, (const char *));
-    if (!ft_enter()) return real(path);
+    if (!ft_enter())
+        return real(path);
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_chdir);
     int r = real(path);
@@ -220,9 +267,11 @@ FT_EXPORT(int, chdir, (const char *path)) {
     return r;
 }
 
-FT_EXPORT(int, chroot, (const char *path)) {
+FT_EXPORT(int, chroot, (const char *path))
+{
     FT_REAL(int, chroot, (const char *));
-    if (!ft_enter()) return real(path);
+    if (!ft_enter())
+        return real(path);
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_chroot);
     int r = real(path);
@@ -231,14 +280,17 @@ FT_EXPORT(int, chroot, (const char *path)) {
     return r;
 }
 
-FT_EXPORT(int, fchdir, (int fd)) {
+FT_EXPORT(int, fchdir, (int fd))
+{
     FT_REAL(int, fchdir, (int));
-    if (!ft_enter()) return real(fd);
+    if (!ft_enter())
+        return real(fd);
     const struct ft_args args = {FD(fd), RET(STATUS)};
     struct ft_call_state state;
     ft_begin(&state, FT_CALL_ID_fchdir, &args);
     int r = real(fd);
     ft_end(&state, FT_CALL_ID_fchdir, &args, r);
-    if (r == 0) forget_cwd();
+    if (r == 0)
+        forget_cwd();
     return r;
 }

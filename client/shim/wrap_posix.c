@@ -28,21 +28,25 @@
 #define FT_CALL FT_MAKE
 #include "proto/calls.def"
 
-void ft_path_begin(struct ft_call_state *state, unsigned call) {
+void ft_path_begin(struct ft_call_state *state, unsigned call)
+{
     static const struct ft_args none = {.has_fd = 0};
     ft_begin(state, call, &none);
 }
 
-void ft_path_end(struct ft_call_state *state, unsigned call, const struct ft_args *args, long result) {
+void ft_path_end(struct ft_call_state *state, unsigned call, const struct ft_args *args, long result)
+{
     struct ft_outcome outcome = {.args = args, .result = result, .end = ft_end_clock(state)};
     ft_end_slow(state, call, &outcome);
 }
 
-void ft_event_before(unsigned call, const struct ft_args *args) {
+void ft_event_before(unsigned call, const struct ft_args *args)
+{
     struct ft_call_state state;
     ft_begin(&state, call, args);
     struct ft_outcome outcome = {.args = args, .end = state.start};
     (void)ft_end_clock(&state);
-    if (state.excluded) return;
+    if (state.excluded)
+        return;
     ft_end_slow(&state, call, &outcome);
 }

@@ -13,9 +13,11 @@
 typedef int vprint_function(FILE *, const char *, va_list);
 typedef int vprint_checked_function(FILE *, int, const char *, va_list);
 
-static int print(unsigned call, FILE *f, const char *format, va_list list) {
+static int print(unsigned call, FILE *f, const char *format, va_list list)
+{
     vprint_function *real = (vprint_function *)ft_real(FT_CALL_ID_vfprintf);
-    if (!ft_enter()) return real(f, format, list);
+    if (!ft_enter())
+        return real(f, format, list);
     struct ft_stdio io;
     io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
     ft_stdio_begin(&io, call);
@@ -24,9 +26,11 @@ static int print(unsigned call, FILE *f, const char *format, va_list list) {
     return r;
 }
 
-static int print_checked(unsigned call, FILE *f, int flag, const char *format, va_list list) {
+static int print_checked(unsigned call, FILE *f, int flag, const char *format, va_list list)
+{
     vprint_checked_function *real = (vprint_checked_function *)ft_real(FT_CALL_ID___vfprintf_chk);
-    if (!ft_enter()) return real(f, flag, format, list);
+    if (!ft_enter())
+        return real(f, flag, format, list);
     struct ft_stdio io;
     io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
     ft_stdio_begin(&io, call);
@@ -35,9 +39,11 @@ static int print_checked(unsigned call, FILE *f, int flag, const char *format, v
     return r;
 }
 
-static int scan(unsigned call, unsigned real_call, FILE *f, const char *format, va_list list) {
+static int scan(unsigned call, unsigned real_call, FILE *f, const char *format, va_list list)
+{
     vprint_function *real = (vprint_function *)ft_real(real_call);
-    if (!ft_enter()) return real(f, format, list);
+    if (!ft_enter())
+        return real(f, format, list);
     struct ft_stdio io;
     io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
     ft_stdio_begin(&io, call);
@@ -46,13 +52,13 @@ static int scan(unsigned call, unsigned real_call, FILE *f, const char *format, 
     return r;
 }
 
-#define WITH_LIST(last, expression)                                                                                    \
-    do {                                                                                                               \
-        va_list list;                                                                                                  \
-        va_start(list, last);                                                                                          \
-        int r = (expression);                                                                                          \
-        va_end(list);                                                                                                  \
-        return r;                                                                                                      \
+#define WITH_LIST(last, expression) \
+    do {                            \
+        va_list list;               \
+        va_start(list, last);       \
+        int r = (expression);       \
+        va_end(list);               \
+        return r;                   \
     } while (0)
 
 int ft_variadic_fprintf(FILE *f, const char *format, ...);
@@ -68,28 +74,34 @@ int ft_variadic___isoc99_scanf(const char *format, ...);
 int ft_variadic___isoc23_fscanf(FILE *f, const char *format, ...);
 int ft_variadic___isoc23_scanf(const char *format, ...);
 
-VARIADIC(fprintf)(FILE *f, const char *format, ...) {
+VARIADIC(fprintf)(FILE *f, const char *format, ...)
+{
     WITH_LIST(format, print(FT_CALL_ID_fprintf, f, format, list));
 }
 
-VARIADIC(printf)(const char *format, ...) {
+VARIADIC(printf)(const char *format, ...)
+{
     WITH_LIST(format, print(FT_CALL_ID_printf, stdout, format, list));
 }
 
-VARIADIC(__fprintf_chk)(FILE *f, int flag, const char *format, ...) {
+VARIADIC(__fprintf_chk)(FILE *f, int flag, const char *format, ...)
+{
     WITH_LIST(format, print_checked(FT_CALL_ID___fprintf_chk, f, flag, format, list));
 }
 
-VARIADIC(__printf_chk)(int flag, const char *format, ...) {
+VARIADIC(__printf_chk)(int flag, const char *format, ...)
+{
     WITH_LIST(format, print_checked(FT_CALL_ID___printf_chk, stdout, flag, format, list));
 }
 
-static int print_fd(unsigned call, int fd, int flag, const char *format, va_list list) {
+static int print_fd(unsigned call, int fd, int flag, const char *format, va_list list)
+{
     int (*plain)(int, const char *, va_list) = (int (*)(int, const char *, va_list))ft_real(FT_CALL_ID_vdprintf);
     int (*checked)(int, int, const char *, va_list) =
         (int (*)(int, int, const char *, va_list))ft_real(FT_CALL_ID___vdprintf_chk);
     int is_checked = call == FT_CALL_ID___dprintf_chk;
-    if (!ft_enter()) return is_checked ? checked(fd, flag, format, list) : plain(fd, format, list);
+    if (!ft_enter())
+        return is_checked ? checked(fd, flag, format, list) : plain(fd, format, list);
     const struct ft_args args = {FD(fd), RET(BYTES)};
     struct ft_call_state state;
     ft_begin(&state, call, &args);
@@ -98,34 +110,42 @@ static int print_fd(unsigned call, int fd, int flag, const char *format, va_list
     return r;
 }
 
-VARIADIC(dprintf)(int fd, const char *format, ...) {
+VARIADIC(dprintf)(int fd, const char *format, ...)
+{
     WITH_LIST(format, print_fd(FT_CALL_ID_dprintf, fd, 0, format, list));
 }
 
-VARIADIC(__dprintf_chk)(int fd, int flag, const char *format, ...) {
+VARIADIC(__dprintf_chk)(int fd, int flag, const char *format, ...)
+{
     WITH_LIST(format, print_fd(FT_CALL_ID___dprintf_chk, fd, flag, format, list));
 }
 
-VARIADIC(fscanf)(FILE *f, const char *format, ...) {
+VARIADIC(fscanf)(FILE *f, const char *format, ...)
+{
     WITH_LIST(format, scan(FT_CALL_ID_fscanf, FT_CALL_ID_vfscanf, f, format, list));
 }
 
-VARIADIC(scanf)(const char *format, ...) {
+VARIADIC(scanf)(const char *format, ...)
+{
     WITH_LIST(format, scan(FT_CALL_ID_scanf, FT_CALL_ID_vfscanf, stdin, format, list));
 }
 
-VARIADIC(__isoc99_fscanf)(FILE *f, const char *format, ...) {
+VARIADIC(__isoc99_fscanf)(FILE *f, const char *format, ...)
+{
     WITH_LIST(format, scan(FT_CALL_ID___isoc99_fscanf, FT_CALL_ID___isoc99_vfscanf, f, format, list));
 }
 
-VARIADIC(__isoc99_scanf)(const char *format, ...) {
+VARIADIC(__isoc99_scanf)(const char *format, ...)
+{
     WITH_LIST(format, scan(FT_CALL_ID___isoc99_scanf, FT_CALL_ID___isoc99_vfscanf, stdin, format, list));
 }
 
-VARIADIC(__isoc23_fscanf)(FILE *f, const char *format, ...) {
+VARIADIC(__isoc23_fscanf)(FILE *f, const char *format, ...)
+{
     WITH_LIST(format, scan(FT_CALL_ID___isoc23_fscanf, FT_CALL_ID___isoc23_vfscanf, f, format, list));
 }
 
-VARIADIC(__isoc23_scanf)(const char *format, ...) {
+VARIADIC(__isoc23_scanf)(const char *format, ...)
+{
     WITH_LIST(format, scan(FT_CALL_ID___isoc23_scanf, FT_CALL_ID___isoc23_vfscanf, stdin, format, list));
 }

@@ -9,10 +9,12 @@
 
 _Static_assert(FT_STUB_VFORK == FT_CALL_ID_vfork, "assembly knows the id");
 
-static void publish_vfork(unsigned is_begin, uint32_t child) {
+static void publish_vfork(unsigned is_begin, uint32_t child)
+{
     struct ft_chunk_head *chunk;
     uint64_t *word = ft_ring_reserve(ft_thread.writer, 1, ft_now(), &chunk);
-    if (word == NULL) return;
+    if (word == NULL)
+        return;
     word[1] = child;
     word[2] = ft_now();
     word[3] = 0;
@@ -20,7 +22,8 @@ static void publish_vfork(unsigned is_begin, uint32_t child) {
 }
 
 /* From here to ft_vfork_leave a child may run on this thread's memory. */
-static void enter_vfork(void) {
+static void enter_vfork(void)
+{
     struct ft_thread *thread = &ft_thread;
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
     thread->vfork_depth++;
@@ -32,14 +35,16 @@ static void enter_vfork(void) {
     thread->mode = FT_MODE_SLOW;
 }
 
-void ft_vfork_announce(void) {
+void ft_vfork_announce(void)
+{
     uint32_t child = ft_process.sandboxed ? 0 : (uint32_t)ft_sys(SYS_getpid);
     ft_thread.vfork_announced = 1;
     ft_thread.writer->vfork_pid = child != 0 ? child : UINT32_MAX;
     publish_vfork(1, child);
 }
 
-static void leave_vfork(long child) {
+static void leave_vfork(long child)
+{
     struct ft_thread *thread = &ft_thread;
     int was_announced = thread->vfork_announced;
     thread->vfork_depth--;
@@ -48,29 +53,35 @@ static void leave_vfork(long child) {
     if (thread->vfork_depth == 0) {
         thread->writer->vfork_pid = 0;
         thread->why &= (uint8_t)~FT_WHY_VFORK;
-        if (thread->why == 0) thread->mode = FT_MODE_ON;
+        if (thread->why == 0)
+            thread->mode = FT_MODE_ON;
     }
-    if (was_announced) publish_vfork(0, child > 0 ? (uint32_t)child : 0);
+    if (was_announced)
+        publish_vfork(0, child > 0 ? (uint32_t)child : 0);
 }
 
 void ft_vfork_begin(void);
 long ft_vfork_end(long result);
 
-__attribute__((visibility("hidden"))) void ft_vfork_begin(void) {
+__attribute__((visibility("hidden"))) void ft_vfork_begin(void)
+{
     ft_real(FT_CALL_ID_vfork); /* known from here on, for the stub's short way */
-    if (!ft_enter()) return;
+    if (!ft_enter())
+        return;
     enter_vfork();
     ft_thread.vfork_start = ft_now();
 }
 
 /* In the parent, with the kernel's answer; returns vfork's. */
-__attribute__((visibility("hidden"))) long ft_vfork_end(long result) {
+__attribute__((visibility("hidden"))) long ft_vfork_end(long result)
+{
     long r = result;
     if (result < 0) {
         errno = (int)-result;
         r = -1;
     }
-    if (ft_thread.vfork_depth == 0) return r;
+    if (ft_thread.vfork_depth == 0)
+        return r;
     leave_vfork(r);
     const struct ft_args args = {RET(VALUE)};
     struct ft_call_state state;
@@ -81,12 +92,14 @@ __attribute__((visibility("hidden"))) long ft_vfork_end(long result) {
     return r;
 }
 
-static pid_t fork_by(unsigned call, pid_t (*real)(void)) {
+static pid_t fork_by(unsigned call, pid_t (*real)(void))
+{
     const struct ft_args args = {RET(VALUE)};
     struct ft_call_state state;
     ft_path_begin(&state, call);
     ft_process.fork_count++; /* descriptions opened so far are shared from here on */
-    if (ft_process.sandboxed) ft_gap(FT_SHIM_GAP_FORK_UNATTACHED);
+    if (ft_process.sandboxed)
+        ft_gap(FT_SHIM_GAP_FORK_UNATTACHED);
     pid_t r = real();
     if (r == 0) {
         ft_attach_child(FT_IMAGE_FORK);
@@ -96,20 +109,27 @@ static pid_t fork_by(unsigned call, pid_t (*real)(void)) {
     return r;
 }
 
-FT_EXPORT(pid_t, fork, (void)) {
+FT_EXPORT(pid_t, fork, (void))
+{
     FT_REAL(pid_t, fork, (void));
     return ft_enter() ? fork_by(FT_CALL_ID_fork, real) : real();
 }
 
-FT_EXPORT(pid_t, _Fork, (void)) {
+FT_EXPORT(pid_t, _Fork, (void))
+{
     FT_REAL(pid_t, _Fork, (void));
-    if (real == NULL) return FT_ABSENT(pid_t);
+    if (real == NULL)
+        return FT_ABSENT(pid_t);
     return ft_enter() ? fork_by(FT_CALL_ID__Fork, real) : real();
 }
 
-struct clone_start { int (*function)(void *); void *arg; };
+struct clone_start {
+    int (*function)(void *);
+    void *arg;
+};
 
-static int start_clone(void *given) {
+static int start_clone(void *given)
+{
     struct clone_start start = *(struct clone_start *)given;
     ft_attach_child(FT_IMAGE_FORK);
     return start.function(start.arg);
@@ -119,16 +139,19 @@ static int start_clone(void *given) {
  * Three kinds: a new process (its memory is a copy: the child attaches as after fork); one that shares memory and is
  * waited for (as vfork); one that shares memory and this thread's storage while both run: not recorded, a gap.
  */
-FT_EXPORT(int, clone, (int (*function)(void *), void *stack, int flags, void *arg, void *a, void *b, void *c)) {
+FT_EXPORT(int, clone, (int (*function)(void *), void *stack, int flags, void *arg, void *a, void *b, void *c))
+{
     FT_REAL(int, clone, (int (*)(void *), void *, int, void *, void *, void *, void *));
-    if (function == NULL || !ft_enter()) return real(function, stack, flags, arg, a, b, c);
+    if (function == NULL || !ft_enter())
+        return real(function, stack, flags, arg, a, b, c);
     const struct ft_args args = {ARG((unsigned)flags), RET(VALUE)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_clone);
     struct clone_start start = {function, arg};
     int r, is_vfork = (flags & CLONE_VM) && (flags & CLONE_VFORK) && !(flags & CLONE_SETTLS);
     ft_process.fork_count++;
-    if (is_vfork) enter_vfork();
+    if (is_vfork)
+        enter_vfork();
     if ((flags & CLONE_VM) && !is_vfork && !(flags & CLONE_SETTLS)) {
         ft_gap(FT_SHIM_GAP_CLONE_SHARED);
         ft_thread.why |= FT_WHY_SHARED;
@@ -138,27 +161,32 @@ FT_EXPORT(int, clone, (int (*function)(void *), void *stack, int flags, void *ar
         r = real(function, stack, flags, arg, a, b, c);
     else
         r = real(start_clone, stack, flags, &start, a, b, c);
-    if (is_vfork) leave_vfork(r);
+    if (is_vfork)
+        leave_vfork(r);
     ft_path_end(&state, FT_CALL_ID_clone, &args, r);
     return r;
 }
 
 /* A call of libc that forks inside and may come back in the child: which one this is shows in the wiped page. */
-static void end_in_either(struct ft_call_state *state, unsigned call, int r, int is_child) {
+static void end_in_either(struct ft_call_state *state, unsigned call, int r, int is_child)
+{
     const struct ft_args args = {RET(VALUE)};
     if (is_child) {
         uint64_t start = state->start;
         ft_attach_child(FT_IMAGE_FORK);
-        if (!ft_enter()) return;
+        if (!ft_enter())
+            return;
         ft_path_begin(state, call);
         state->start = start;
     }
     ft_path_end(state, call, &args, r);
 }
 
-FT_EXPORT(int, daemon, (int no_chdir, int no_close)) {
+FT_EXPORT(int, daemon, (int no_chdir, int no_close))
+{
     FT_REAL(int, daemon, (int, int));
-    if (!ft_enter()) return real(no_chdir, no_close);
+    if (!ft_enter())
+        return real(no_chdir, no_close);
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_daemon);
     ft_process.fork_count++;
@@ -167,37 +195,47 @@ FT_EXPORT(int, daemon, (int no_chdir, int no_close)) {
     return r;
 }
 
-FT_EXPORT(int, forkpty, (int *main, char *name, const void *attributes, const void *size)) {
+FT_EXPORT(int, forkpty, (int *main, char *name, const void *attributes, const void *size))
+{
     FT_REAL(int, forkpty, (int *, char *, const void *, const void *));
-    if (real == NULL) return FT_ABSENT(int);
-    if (!ft_enter()) return real(main, name, attributes, size);
+    if (real == NULL)
+        return FT_ABSENT(int);
+    if (!ft_enter())
+        return real(main, name, attributes, size);
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_forkpty);
     ft_process.fork_count++;
     int r = real(main, name, attributes, size);
-    if (r > 0) ft_fd_closing(*main);
+    if (r > 0)
+        ft_fd_closing(*main);
     end_in_either(&state, FT_CALL_ID_forkpty, r, r == 0);
     return r;
 }
 
-FT_EXPORT(int, login_tty, (int fd)) {
+FT_EXPORT(int, login_tty, (int fd))
+{
     FT_REAL(int, login_tty, (int));
-    if (real == NULL) return FT_ABSENT(int);
-    if (!ft_enter()) return real(fd);
+    if (real == NULL)
+        return FT_ABSENT(int);
+    if (!ft_enter())
+        return real(fd);
     const struct ft_args args = {FD(fd), RET(STATUS)};
     struct ft_call_state state;
     ft_begin(&state, FT_CALL_ID_login_tty, &args);
     ft_fd_closing_range(0, 2);
-    if (fd > 2) ft_fd_closing(fd);
+    if (fd > 2)
+        ft_fd_closing(fd);
     state.slot = NULL;
     int r = real(fd);
     ft_end(&state, FT_CALL_ID_login_tty, &args, r);
     return r;
 }
 
-FT_EXPORT(int, system, (const char *command)) {
+FT_EXPORT(int, system, (const char *command))
+{
     FT_REAL(int, system, (const char *));
-    if (!ft_enter()) return real(command);
+    if (!ft_enter())
+        return real(command);
     const struct ft_args args = {RET(VALUE)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_system);
@@ -208,15 +246,16 @@ FT_EXPORT(int, system, (const char *command)) {
 }
 
 /* Ends of a process or thread: recorded before, with duration 0, since nothing is after. */
-#define FT_SHAPE_EXIT(id, name, returns, params, arguments, got, ...)                                                  \
-    FT_EXPORT(void, name, params) {                                                                                    \
-        FT_REAL(void, name, params);                                                                                   \
-        if (ft_enter()) {                                                                                              \
-            const struct ft_args args = {__VA_ARGS__, .ret = FT_RET_NONE};                                             \
-            ft_event_before(id, &args);                                                                                  \
-        }                                                                                                              \
-        real arguments;                                                                                                \
-        __builtin_unreachable();                                                                                       \
+#define FT_SHAPE_EXIT(id, name, returns, params, arguments, got, ...)      \
+    FT_EXPORT(void, name, params)                                          \
+    {                                                                      \
+        FT_REAL(void, name, params);                                       \
+        if (ft_enter()) {                                                  \
+            const struct ft_args args = {__VA_ARGS__, .ret = FT_RET_NONE}; \
+            ft_event_before(id, &args);                                    \
+        }                                                                  \
+        real arguments;                                                    \
+        __builtin_unreachable();                                           \
     }
 
 FT_SHAPE_EXIT(FT_CALL_ID_exit, exit, void, (int status), (status), 0, ARG((unsigned)status))

@@ -29,79 +29,89 @@
 #define FT_SHAPE_EXIT(...)
 
 /* Body of all stream wrappers; `finish` ends the record, with the result in r. */
-#define STREAM_BODY(id, name, returns, params, arguments, finish, ...)                                                 \
-    FT_ENTRY(returns, name, params, arguments) {                                                                       \
-        FT_REAL(returns, name, params);                                                                                \
-        if (ft_unlikely(real == NULL)) return FT_ABSENT(returns);                                                      \
-        if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
-        struct ft_stdio io;                                                                                            \
-        io.args = (struct ft_args){__VA_ARGS__};                                                                     \
-        ft_stdio_begin(&io, id);                                                                                \
-        returns r = real arguments;                                                                                    \
-        finish;                                                                                                        \
-        return r;                                                                                                      \
+#define STREAM_BODY(id, name, returns, params, arguments, finish, ...) \
+    FT_ENTRY(returns, name, params, arguments)                         \
+    {                                                                  \
+        FT_REAL(returns, name, params);                                \
+        if (ft_unlikely(real == NULL))                                 \
+            return FT_ABSENT(returns);                                 \
+        if (ft_unlikely(!ft_enter()))                                  \
+            return real arguments;                                     \
+        struct ft_stdio io;                                            \
+        io.args = (struct ft_args){__VA_ARGS__};                       \
+        ft_stdio_begin(&io, id);                                       \
+        returns r = real arguments;                                    \
+        finish;                                                        \
+        return r;                                                      \
     }
 
-#define FT_SHAPE_STDIO_IN(id, name, returns, params, arguments, got, ...)                                              \
-    STREAM_BODY(id, name, returns, params, arguments,                                                                  \
-                ft_stdio_end_input(&io, id, FT_NUMBER(r), (uint64_t)(got)), __VA_ARGS__)
-#define FT_SHAPE_STDIO_OUT(id, name, returns, params, arguments, got, ...)                                             \
-    STREAM_BODY(id, name, returns, params, arguments,                                                                  \
-                ft_stdio_end_output(&io, id, FT_NUMBER(r), (uint64_t)(got)), __VA_ARGS__)
-#define FT_SHAPE_STDIO_GETS(id, name, returns, params, arguments, got, ...)                                            \
-    STREAM_BODY(id, name, returns, params, arguments,                                                                  \
+#define FT_SHAPE_STDIO_IN(id, name, returns, params, arguments, got, ...)                                         \
+    STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end_input(&io, id, FT_NUMBER(r), (uint64_t)(got)), \
+                __VA_ARGS__)
+#define FT_SHAPE_STDIO_OUT(id, name, returns, params, arguments, got, ...)                                         \
+    STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end_output(&io, id, FT_NUMBER(r), (uint64_t)(got)), \
+                __VA_ARGS__)
+#define FT_SHAPE_STDIO_GETS(id, name, returns, params, arguments, got, ...) \
+    STREAM_BODY(id, name, returns, params, arguments,                       \
                 ft_stdio_end_input(&io, id, r != NULL, r != NULL ? ft_length(r) : 0), __VA_ARGS__)
 /* How much scanf took is not told: what left the buffer and came into it, from the stream's own pointers. */
-#define FT_SHAPE_STDIO_SCAN(id, name, returns, params, arguments, got, ...)                                            \
+#define FT_SHAPE_STDIO_SCAN(id, name, returns, params, arguments, got, ...) \
     STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end_scan(&io, id, r), __VA_ARGS__)
-#define FT_SHAPE_STDIO_OTHER(id, name, returns, params, arguments, got, ...)                                           \
+#define FT_SHAPE_STDIO_OTHER(id, name, returns, params, arguments, got, ...) \
     STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end(&io, id, (long)r), __VA_ARGS__)
 #define FT_SHAPE_STDIO_SEEK FT_SHAPE_STDIO_OTHER
 #define FT_SHAPE_STDIO_FLUSH FT_SHAPE_STDIO_OTHER
-#define FT_SHAPE_STDIO_WIDE(id, name, returns, params, arguments, got, ...)                                            \
+#define FT_SHAPE_STDIO_WIDE(id, name, returns, params, arguments, got, ...) \
     STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end(&io, id, (int)r), __VA_ARGS__)
-#define FT_SHAPE_STDIO_WIDE_STRING(id, name, returns, params, arguments, got, ...)                                     \
+#define FT_SHAPE_STDIO_WIDE_STRING(id, name, returns, params, arguments, got, ...) \
     STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end(&io, id, r != NULL), __VA_ARGS__)
-#define FT_SHAPE_STDIO_OTHER_VOID(id, name, returns, params, arguments, got, ...)                                      \
-    FT_ENTRY(void, name, params, arguments) {                                                                          \
-        FT_REAL(void, name, params);                                                                                   \
-        if (ft_unlikely(!ft_enter())) {                                                                                \
-            real arguments;                                                                                            \
-            return;                                                                                                    \
-        }                                                                                                              \
-        struct ft_stdio io;                                                                                            \
-        io.args = (struct ft_args){__VA_ARGS__};                                                                     \
-        ft_stdio_begin(&io, id);                                                                                \
-        real arguments;                                                                                                \
-        ft_stdio_end(&io, id, 0);                                                                                      \
+#define FT_SHAPE_STDIO_OTHER_VOID(id, name, returns, params, arguments, got, ...) \
+    FT_ENTRY(void, name, params, arguments)                                       \
+    {                                                                             \
+        FT_REAL(void, name, params);                                              \
+        if (ft_unlikely(!ft_enter())) {                                           \
+            real arguments;                                                       \
+            return;                                                               \
+        }                                                                         \
+        struct ft_stdio io;                                                       \
+        io.args = (struct ft_args){__VA_ARGS__};                                  \
+        ft_stdio_begin(&io, id);                                                  \
+        real arguments;                                                           \
+        ft_stdio_end(&io, id, 0);                                                 \
     }
 #define FT_SHAPE_STDIO_SEEK_VOID FT_SHAPE_STDIO_OTHER_VOID
 
-#define FT_SHAPE_FOPEN(id, name, returns, params, arguments, got, ...)                                                 \
-    FT_ENTRY(returns, name, params, arguments) {                                                                       \
-        FT_REAL(returns, name, params);                                                                                \
-        if (ft_unlikely(!ft_enter())) return real arguments;                                                           \
-        struct ft_call_state state;                                                                                    \
-        ft_path_begin(&state, id);                                                                                     \
-        returns r = real arguments;                                                                                    \
-        const struct ft_args args = {__VA_ARGS__};                                                                     \
-        ft_stream_opened(&state, id, &args, r != NULL ? r->_fileno : -1, 0);                                           \
-        return r;                                                                                                      \
+#define FT_SHAPE_FOPEN(id, name, returns, params, arguments, got, ...)       \
+    FT_ENTRY(returns, name, params, arguments)                               \
+    {                                                                        \
+        FT_REAL(returns, name, params);                                      \
+        if (ft_unlikely(!ft_enter()))                                        \
+            return real arguments;                                           \
+        struct ft_call_state state;                                          \
+        ft_path_begin(&state, id);                                           \
+        returns r = real arguments;                                          \
+        const struct ft_args args = {__VA_ARGS__};                           \
+        ft_stream_opened(&state, id, &args, r != NULL ? r->_fileno : -1, 0); \
+        return r;                                                            \
     }
 
 #define FT_CALL FT_MAKE
 #include "proto/calls.def"
 
-void ft_stream_opened(const struct ft_call_state *running, unsigned call, const struct ft_args *args, int fd,
-                      int flags) {
+void ft_stream_opened(const struct ft_call_state *running, unsigned call, const struct ft_args *args, int fd, int flags)
+{
     struct ft_call_state state = *running;
     struct ft_outcome o = {.args = args, .result = fd, .end = ft_end_clock(running)};
     o.has_error = 1;
     o.error = fd < 0 ? errno : 0;
-    if (args->has_path && o.error != EFAULT) state.file = ft_name_path(args->dirfd, args->path, &o.is_cut);
-    if (fd >= 0) ft_note_opened(&state, &o, fd, flags, 1);
-    if (state.file == FT_FILE_EXCLUDED) return;
-    if (state.file == 0 && fd >= 0) ft_fd_first_use(&state, fd); /* tmpfile, popen: what the kernel calls it */
+    if (args->has_path && o.error != EFAULT)
+        state.file = ft_name_path(args->dirfd, args->path, &o.is_cut);
+    if (fd >= 0)
+        ft_note_opened(&state, &o, fd, flags, 1);
+    if (state.file == FT_FILE_EXCLUDED)
+        return;
+    if (state.file == 0 && fd >= 0)
+        ft_fd_first_use(&state, fd); /* tmpfile, popen: what the kernel calls it */
     struct ft_args with_fd = *args;
     with_fd.ret = FT_RET_FD;
     o.args = &with_fd;
@@ -109,13 +119,16 @@ void ft_stream_opened(const struct ft_call_state *running, unsigned call, const 
     ft_record(&state, call, &o);
 }
 
-FT_EXPORT(int, fclose, (FILE * f)) {
+FT_EXPORT(int, fclose, (FILE * f))
+{
     FT_REAL(int, fclose, (FILE *));
-    if (f == NULL || !ft_enter()) return real(f);
+    if (f == NULL || !ft_enter())
+        return real(f);
     struct ft_stdio io;
     io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
     ft_stdio_begin(&io, FT_CALL_ID_fclose);
-    if (io.args.has_fd) ft_fd_closing(io.args.fd);
+    if (io.args.has_fd)
+        ft_fd_closing(io.args.fd);
     io.args.stream = NULL; /* gone after the call */
     int r = real(f);
     io.args.ret = FT_RET_VALUE;
@@ -124,9 +137,11 @@ FT_EXPORT(int, fclose, (FILE * f)) {
     return r;
 }
 
-FT_EXPORT(int, fcloseall, (void)) {
+FT_EXPORT(int, fcloseall, (void))
+{
     FT_REAL(int, fcloseall, (void));
-    if (!ft_enter()) return real();
+    if (!ft_enter())
+        return real();
     ft_stdio_finish();
     const struct ft_args args = {RET(VALUE)};
     struct ft_call_state state;
@@ -136,34 +151,42 @@ FT_EXPORT(int, fcloseall, (void)) {
     return r;
 }
 
-static FILE *reopen(unsigned call, FILE *(*real)(const char *, const char *, FILE *), const char *path, const char *mode,
-                    FILE *f) {
+static FILE *reopen(unsigned call, FILE *(*real)(const char *, const char *, FILE *), const char *path,
+                    const char *mode, FILE *f)
+{
     struct ft_call_state state;
     uint64_t unseen = f != NULL ? ft_stdio_take_unseen(f) : 0;
     int before = f != NULL ? f->_fileno : -1;
     ft_path_begin(&state, call);
-    if (before >= 0) ft_fd_closing(before);
+    if (before >= 0)
+        ft_fd_closing(before);
     FILE *r = real(path, mode, f);
     const struct ft_args args = {PATH(path), ARG(unseen), RET(STREAM)};
     ft_stream_opened(&state, call, &args, r != NULL ? r->_fileno : -1, 0);
     return r;
 }
 
-FT_EXPORT(FILE *, freopen, (const char *path, const char *mode, FILE *f)) {
+FT_EXPORT(FILE *, freopen, (const char *path, const char *mode, FILE *f))
+{
     FT_REAL(FILE *, freopen, (const char *, const char *, FILE *));
-    if (!ft_enter()) return real(path, mode, f);
+    if (!ft_enter())
+        return real(path, mode, f);
     return reopen(FT_CALL_ID_freopen, real, path, mode, f);
 }
 
-FT_EXPORT(FILE *, freopen64, (const char *path, const char *mode, FILE *f)) {
+FT_EXPORT(FILE *, freopen64, (const char *path, const char *mode, FILE *f))
+{
     FT_REAL(FILE *, freopen64, (const char *, const char *, FILE *));
-    if (!ft_enter()) return real(path, mode, f);
+    if (!ft_enter())
+        return real(path, mode, f);
     return reopen(FT_CALL_ID_freopen64, real, path, mode, f);
 }
 
-FT_EXPORT(FILE *, popen, (const char *command, const char *mode)) {
+FT_EXPORT(FILE *, popen, (const char *command, const char *mode))
+{
     FT_REAL(FILE *, popen, (const char *, const char *));
-    if (!ft_enter()) return real(command, mode);
+    if (!ft_enter())
+        return real(command, mode);
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_popen);
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
@@ -173,13 +196,16 @@ FT_EXPORT(FILE *, popen, (const char *command, const char *mode)) {
     return r;
 }
 
-FT_EXPORT(int, pclose, (FILE * f)) {
+FT_EXPORT(int, pclose, (FILE * f))
+{
     FT_REAL(int, pclose, (FILE *));
-    if (f == NULL || !ft_enter()) return real(f);
+    if (f == NULL || !ft_enter())
+        return real(f);
     struct ft_stdio io;
     io.args = (struct ft_args){STREAM(f), RET(VALUE)};
     ft_stdio_begin(&io, FT_CALL_ID_pclose);
-    if (io.args.has_fd) ft_fd_closing(io.args.fd);
+    if (io.args.has_fd)
+        ft_fd_closing(io.args.fd);
     io.args.stream = NULL;
     int r = real(f);
     io.state.slot = NULL;

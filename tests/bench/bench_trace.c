@@ -140,27 +140,44 @@ static void make_mixed(struct bench *bench)
         int64_t size = (int64_t)(next_random(bench) % 20000), left;
 
         emit(bench,
-             (struct ft_event){.call = CALL_STAT, .thread = thread, .file = file, .fd = -1, .arg = 0x100,
-                               .has = FT_HAS_ARG},
+             (struct ft_event){
+                 .call = CALL_STAT, .thread = thread, .file = file, .fd = -1, .arg = 0x100, .has = FT_HAS_ARG},
              1 + (int64_t)(next_random(bench) % 3));
         emit(bench,
-             (struct ft_event){.call = CALL_OPEN, .thread = thread, .file = file, .fd = -1, .result = 4,
-                               .arg = 0x80000, .has = FT_HAS_ARG},
+             (struct ft_event){.call = CALL_OPEN,
+                               .thread = thread,
+                               .file = file,
+                               .fd = -1,
+                               .result = 4,
+                               .arg = 0x80000,
+                               .has = FT_HAS_ARG},
              2 + (int64_t)(next_random(bench) % 5));
         emit(bench, (struct ft_event){.call = CALL_STAT, .thread = thread, .file = file, .fd = 4}, 1);
         for (left = size; left > 0; left -= 10240) {
             int64_t got = left < 10240 ? left : 10240;
 
             emit(bench,
-                 (struct ft_event){.call = CALL_READ, .thread = thread, .file = file, .fd = 4, .size = got,
-                                   .offset = size - left, .result = got, .bytes = (uint64_t)got,
+                 (struct ft_event){.call = CALL_READ,
+                                   .thread = thread,
+                                   .file = file,
+                                   .fd = 4,
+                                   .size = got,
+                                   .offset = size - left,
+                                   .result = got,
+                                   .bytes = (uint64_t)got,
                                    .has = FT_HAS_SIZE | FT_HAS_OFFSET | FT_HAS_BYTES},
                  1 + got / 4096);
             buffered += got;
             for (; buffered >= 10240; buffered -= 10240, archive_offset += 10240)
                 emit(bench,
-                     (struct ft_event){.call = CALL_WRITE, .thread = thread, .file = archive, .fd = 3, .size = 10240,
-                                       .offset = archive_offset, .result = 10240, .bytes = 10240,
+                     (struct ft_event){.call = CALL_WRITE,
+                                       .thread = thread,
+                                       .file = archive,
+                                       .fd = 3,
+                                       .size = 10240,
+                                       .offset = archive_offset,
+                                       .result = 10240,
+                                       .bytes = 10240,
                                        .has = FT_HAS_SIZE | FT_HAS_OFFSET | FT_HAS_BYTES},
                      5);
         }
@@ -177,8 +194,8 @@ static void create_writer(struct bench *bench)
         die("create");
     process = (uint32_t)ft_trace_writer_new_process(bench->writer, &(struct ft_trace_process){.pid = 1});
     for (size_t i = 0; i < 4; i++)
-        bench->threads[i] = (uint32_t)ft_trace_writer_new_thread(bench->writer,
-                                                                 &(struct ft_trace_thread){.process = process});
+        bench->threads[i] =
+            (uint32_t)ft_trace_writer_new_thread(bench->writer, &(struct ft_trace_thread){.process = process});
     for (size_t i = 0; i < 4096; i++) {
         char path[64];
         struct ft_trace_file file = {.kind = FT_FILE_KIND_REGULAR, .inode = 1000 + i, .dev = 1};

@@ -24,38 +24,47 @@ struct cost {
     double least, median, mean;
 };
 
-static double cpu_ns(void) {
+static double cpu_ns(void)
+{
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static void run_batch(char *buffer, FILE *sink) {
+static void run_batch(char *buffer, FILE *sink)
+{
     switch (what[0] == 'p' ? what[5] : what[0]) {
     case '1':
-        for (int j = 0; j < BATCH; j++) (void)!pread(file, buffer, 1, 0);
+        for (int j = 0; j < BATCH; j++)
+            (void)!pread(file, buffer, 1, 0);
         break;
     case '4':
-        for (int j = 0; j < BATCH; j++) (void)!pread(file, buffer, 4096, 4096 * (j & 15));
+        for (int j = 0; j < BATCH; j++)
+            (void)!pread(file, buffer, 4096, 4096 * (j & 15));
         break;
     case 'l':
-        for (int j = 0; j < BATCH; j++) (void)lseek(file, j, SEEK_SET);
+        for (int j = 0; j < BATCH; j++)
+            (void)lseek(file, j, SEEK_SET);
         break;
     case 'f':
-        for (int j = 0; j < BATCH; j++) fprintf(sink, "%d\n", j);
+        for (int j = 0; j < BATCH; j++)
+            fprintf(sink, "%d\n", j);
         break;
     default:
-        for (int j = 0; j < BATCH; j++) close(open(path, O_RDONLY));
+        for (int j = 0; j < BATCH; j++)
+            close(open(path, O_RDONLY));
         break;
     }
 }
 
-static int compare(const void *a, const void *b) {
+static int compare(const void *a, const void *b)
+{
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
 
-static void *thread(void *out) {
+static void *thread(void *out)
+{
     char buffer[4096];
     FILE *sink = fopen("/dev/null", "w");
     double *costs = malloc((size_t)batches * sizeof(*costs)), first = cpu_ns(), before = first;
@@ -72,17 +81,22 @@ static void *thread(void *out) {
     return NULL;
 }
 
-int main(int argc, char **argv) {
-    if (argc != 4) return 2;
+int main(int argc, char **argv)
+{
+    if (argc != 4)
+        return 2;
     what = argv[1];
     batches = atol(argv[2]);
     int threads = atoi(argv[3]);
-    if (threads < 1 || threads > THREADS_MAX || batches < 1 || strlen(what) < 4) return 2;
+    if (threads < 1 || threads > THREADS_MAX || batches < 1 || strlen(what) < 4)
+        return 2;
     file = open(path, O_RDWR | O_CREAT, 0600);
-    if (file < 0 || ftruncate(file, 65536) != 0) return 1;
+    if (file < 0 || ftruncate(file, 65536) != 0)
+        return 1;
     pthread_t ids[THREADS_MAX];
     struct cost costs[THREADS_MAX], sum = {0};
-    for (int i = 0; i < threads; i++) pthread_create(&ids[i], NULL, thread, &costs[i]);
+    for (int i = 0; i < threads; i++)
+        pthread_create(&ids[i], NULL, thread, &costs[i]);
     for (int i = 0; i < threads; i++) {
         pthread_join(ids[i], NULL);
         sum.least += costs[i].least;

@@ -12,20 +12,24 @@
 #include <time.h>
 #include <unistd.h>
 
-static double cpu_us(void) {
+static double cpu_us(void)
+{
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare(const void *a, const void *b)
+{
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     long count = argc > 1 ? atol(argv[1]) : 0;
-    if (count < 1) return 2;
+    if (count < 1)
+        return 2;
     double *costs = malloc((size_t)count * sizeof(*costs));
     double *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (long i = 0; i < count; i++) {
@@ -34,7 +38,8 @@ int main(int argc, char **argv) {
             *shared = cpu_us();
             _exit(0);
         }
-        if (pid < 0 || waitpid(pid, NULL, 0) != pid) return 1;
+        if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+            return 1;
         costs[i] = *shared;
     }
     qsort(costs, (size_t)count, sizeof(*costs), compare);
