@@ -6,6 +6,7 @@
 #include "daemon/account.h"
 #include "daemon/block.h"
 #include "daemon/daemon.h"
+#include "daemon/ending.h"
 #include "daemon/procfs.h"
 
 // Looks at idle processes that one job makes in a second, at most: with few processes they are looked at more often
@@ -171,7 +172,7 @@ static bool may_finish(const struct ft_job *job, struct ft_process *process, int
     // What it executed may have attached and not been admitted yet.
     bool may_have_successor = process->exec_path && atomic_load(&process->state) != FT_PROCESS_REPLACED;
     return now_ns >= atomic_load(&process->ended_ns) + job->daemon->config.block_after_end_ns ||
-           (!may_have_successor && ft_account_learn_exit(process));
+           (!may_have_successor && ft_ending_learn_exit(process));
 }
 
 static void finish_processes(struct ft_job *job, struct ft_drain *drain, bool is_finishing)
@@ -181,7 +182,7 @@ static void finish_processes(struct ft_job *job, struct ft_drain *drain, bool is
         if (!is_finishing && !may_finish(job, process, drain->now_ns))
             continue;
         int64_t end_ns = process->is_drained ? atomic_load(&process->ended_ns) : 0;
-        ft_account_finish(drain, process, end_ns, job->daemon->ending_gap);
+        ft_ending_finish(drain, process, end_ns, job->daemon->ending_gap);
         give_back(job, process);
     }
 }
@@ -219,7 +220,7 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
     uint64_t refused = atomic_exchange(&job->refused_count, 0);
     if (job->processes || job->must_have_file || refused) {
         ft_block_begin(job, &drain, now_ns, true);
-        ft_account_put_refused(&drain, refused, job->must_have_file && !job->has_had_process);
+        ft_ending_put_refused(&drain, refused, job->must_have_file && !job->has_had_process);
         put_records(job, &drain, true);
         // Who ends while the others are drained is drained again.
         do {

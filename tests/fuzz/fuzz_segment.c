@@ -9,6 +9,7 @@
 
 #include "daemon/account.h"
 #include "daemon/daemon.h"
+#include "daemon/ending.h"
 #include "tests/unit/daemon/segment_maker.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -154,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             }
         world->drain.must_not_wait = true;
         drain(world);
-        ft_account_finish(&world->drain, world->process, size % 2 ? 1 : 0, FT_GAP_STILL_RUNNING);
+        ft_ending_finish(&world->drain, world->process, size % 2 ? 1 : 0, FT_GAP_STILL_RUNNING);
         ft_children_check(&world->job.children, world->writer, 0, true);
     }
     close_world(world);

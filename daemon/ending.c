@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/ending.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "daemon/account.h"
+#include "daemon/exe.h"
+#include "daemon/job.h"
+#include "daemon/procfs.h"
+
+// Events that one thread can have begun and not published when it dies: one call, and handlers above it.
+#define TORN_PER_LINE 8
+
+bool ft_ending_learn_exit(struct ft_process *process)
+{
+    if (process->exit != FT_EXIT_NONE)
+        return true;
+    if (atomic_load(&process->state) == FT_PROCESS_REPLACED) {
+        process->exit = FT_EXIT_EXEC;
+        process->exit_source = process->pidfd >= 0 ? FT_EXIT_SOURCE_PIDFD : FT_EXIT_SOURCE_UNKNOWN;
+        return true;
+    }
+    struct ft_procfs_exit end = ft_procfs_exit_of(process->pidfd, process->pid, process->start_time, process->uid);
+    if (!end.is_known && process->end_status >= 0)
+        end = (struct ft_procfs_exit){.is_known = true, .status = process->end_status};
+    if (!end.is_known)
+        return false;
+    process->exit_source = FT_EXIT_SOURCE_PIDFD;
+    process->exit = WIFSIGNALED(end.status) ? FT_EXIT_SIGNAL : FT_EXIT_CODE;
+    process->exit_value = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : WEXITSTATUS(end.status);
+    return true;
+}
+
+// What is left of `emitted` when all was read: the calls that died between return and publication.
+static void account_for_rest(struct ft_process *process, bool is_alive)
+{
+    const struct ft_segment_counts *counts = &process->segment.counts;
+    uint64_t accounted = process->stored + counts->dropped + counts->limited;
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++)
+        accounted += process->dropped[cause];
+    if (accounted >= counts->emitted)
+        return;
+    uint64_t rest = counts->emitted - accounted;
+    uint64_t torn_max = (uint64_t)counts->lines_used * TORN_PER_LINE;
+    uint64_t torn = process->is_corrupt ? 0 : rest < torn_max || is_alive ? rest : torn_max;
+    process->dropped[FT_CAUSE_TORN] += torn;
+    process->dropped[FT_CAUSE_CORRUPT] += rest - torn;
+}
+
+static void put_gap(struct ft_drain *drain, const struct ft_process *process, enum ft_gap kind, uint64_t count,
+                    const char *reason)
+{
+    struct ft_trace_gap gap = {
+        .kind = (uint8_t)kind,
+        .pid = process->pid,
+        .process = process->trace_part == drain->part ? process->trace_id : 0,
+        .count = count,
+        .when_ns = drain->now_ns,
+        .exe = process->exe,
+        .reason = FT_BYTES(reason),
+    };
+    ft_trace_writer_put_gap(drain->writer, &gap);
+}
+
+static const struct {
+    enum ft_gap kind;
+    const char *reason;
+} shim_gaps[FT_SHIM_GAP_COUNT] = {
+    [FT_SHIM_GAP_SANDBOX] = {FT_GAP_SANDBOX,
+                             "under a seccomp filter no call of ours is made: children and images of it are not seen"},
+    [FT_SHIM_GAP_IO_URING] = {FT_GAP_IO_URING, "io_uring is used: what goes through the ring is not seen"},
+    [FT_SHIM_GAP_RAW_SYSCALL] = {FT_GAP_RAW_SYSCALL, "made by a raw system call"},
+    [FT_SHIM_GAP_DEEPBIND] = {FT_GAP_DEEPBIND, "loaded with RTLD_DEEPBIND: its calls bind past us"},
+    [FT_SHIM_GAP_CLONE_SHARED] = {FT_GAP_CLONE_SHARED, "clone with CLONE_VM and without a thread's memory of its own"},
+    [FT_SHIM_GAP_ENV_CLEANED] = {FT_GAP_ENV_CLEANED, "executed with a cleaned environment"},
+    [FT_SHIM_GAP_RLIMIT] = {FT_GAP_RLIMIT, "a limit of the process did not let it attach"},
+    [FT_SHIM_GAP_FORK_UNATTACHED] = {FT_GAP_NOT_ATTACHED, "a forked child could not attach"},
+};
+
+static void put_shim_gaps(struct ft_drain *drain, struct ft_process *process)
+{
+    uint64_t count[FT_SHIM_GAP_COUNT];
+    if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count) < 0)
+        return;
+    for (unsigned i = 0; i < FT_SHIM_GAP_COUNT; i++)
+        if (shim_gaps[i].reason && count[i] > process->gap_stated[i])
+            put_gap(drain, process, shim_gaps[i].kind, count[i] - process->gap_stated[i], shim_gaps[i].reason);
+}
+
+// It executed something that did not attach: what follows of its pid is not seen.
+static void put_lost_image(struct ft_drain *drain, const struct ft_process *process)
+{
+    if (!process->exec_path || process->exit == FT_EXIT_EXEC)
+        return;
+    struct ft_exe_verdict verdict = ft_exe_examine(process->exec_path);
+    // One that lives may be between the two images.
+    if (!process->end_ns && verdict.gap == FT_GAP_NOT_ATTACHED)
+        return;
+    struct ft_trace_gap gap = {
+        .kind = (uint8_t)verdict.gap,
+        .pid = process->pid,
+        .process = process->trace_id,
+        .count = 1,
+        .when_ns = process->last_event_ns,
+        .exe = FT_BYTES(process->exec_path),
+        .reason = FT_BYTES(verdict.reason),
+    };
+    ft_trace_writer_put_gap(drain->writer, &gap);
+}
+
+void ft_ending_put_refused(struct ft_drain *drain, uint64_t count, bool is_empty)
+{
+    struct ft_trace_gap gap = {.count = count, .when_ns = drain->now_ns};
+    if (!drain->writer)
+        return;
+    if (count) {
+        gap.kind = FT_GAP_NOT_ADMITTED;
+        gap.reason = FT_BYTES("refused by the daemon: over a limit, or no segment that it can read");
+        ft_trace_writer_put_gap(drain->writer, &gap);
+    }
+    if (is_empty) {
+        gap.kind = FT_GAP_NOT_ATTACHED;
+        gap.count = 1;
+        gap.reason = FT_BYTES("no process of the command attached");
+        ft_trace_writer_put_gap(drain->writer, &gap);
+    }
+}
+
+void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_t end_ns, enum ft_gap gap)
+{
+    process->is_final = true;
+    // Of a process that had ended before it was admitted the last event is the best that is known.
+    process->end_ns = process->was_dead && process->last_event_ns ? process->last_event_ns : end_ns;
+    if (end_ns)
+        ft_ending_learn_exit(process);
+    if (process->segment.fd >= 0 && !process->is_corrupt && end_ns)
+        ft_segment_look_again(&process->segment);
+    account_for_rest(process, !end_ns);
+    if (!drain->writer)
+        return;
+    ft_account_put(drain, process);
+    put_shim_gaps(drain, process);
+    put_lost_image(drain, process);
+    if (!end_ns)
+        put_gap(drain, process, gap, 1,
+                gap == FT_GAP_STILL_RUNNING ? "lived on when the command had ended" : "lived on when the daemon ended");
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
+        struct ft_trace_loss loss = {.cause = (uint8_t)cause,
+                                     .process = process->trace_id,
+                                     .count = process->dropped[cause],
+                                     .when_ns = drain->now_ns};
+        if (process->dropped[cause])
+            ft_trace_writer_put_loss(drain->writer, &loss);
+    }
+}

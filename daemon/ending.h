@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// The end of a process in the trace: how it ended, what became of its last events, what was not seen of it.
+//
+// Belongs to the worker that has the job.
+#ifndef FT_DAEMON_ENDING_H
+#define FT_DAEMON_ENDING_H
+
+#include "daemon/drain.h"
+
+// How it ended, if that is to be known by now: true then.
+bool ft_ending_learn_exit(struct ft_process *process);
+
+// After the last drain: exit status, torn events, gaps, the last record. `end_ns` 0: it lives on, and the gap says so.
+void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_t end_ns, enum ft_gap gap);
+
+// Gaps for processes that were not admitted, and for a command of which nothing attached.
+void ft_ending_put_refused(struct ft_drain *drain, uint64_t count, bool is_empty);
+
+#endif
