@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -73,9 +74,27 @@ static void read_script(int fd, char *interpreter, size_t room)
     interpreter[bytes] = '\0';
 }
 
-struct ft_exe_verdict ft_exe_examine(const char *path)
+// A name without a slash is searched for where PATH usually leads; the process's own is not known here.
+static const char *find_program(const char *name, char *path, size_t room)
 {
-    char script[256];
+    static const char *const folders[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+                                          "/usr/bin",        "/sbin",          "/bin"};
+    if (strchr(name, '/'))
+        return name;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        int n = snprintf(path, room, "%s/%s", folders[i], name);
+        if (n > 0 && (size_t)n < room && access(path, X_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+struct ft_exe_verdict ft_exe_examine(const char *name)
+{
+    char script[256], found[512];
+    const char *path = find_program(name, found, sizeof(found));
+    if (!path)
+        return VERDICT(NOT_ATTACHED, "did not attach");
     for (int depth = 0; depth < SCRIPTS_MAX; depth++) {
         Elf64_Ehdr elf;
         // A FIFO would hold us, a device might do things.

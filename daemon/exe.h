@@ -11,7 +11,7 @@ struct ft_exe_verdict {
     const char *reason; // static
 };
 
-// `path` is as its process named it; it is opened from here. FT_GAP_NOT_ATTACHED where the file gives no reason.
-struct ft_exe_verdict ft_exe_examine(const char *path);
+// `name` is as its process named it: a path, which is opened from here, or the bare name of a program. FT_GAP_NOT_ATTACHED where the file gives no reason.
+struct ft_exe_verdict ft_exe_examine(const char *name);
 
 #endif

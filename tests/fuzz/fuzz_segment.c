@@ -30,6 +30,7 @@ static struct ft_clock_pairs clock_pairs;
 static void fill_segment(struct maker *maker)
 {
     maker_init(maker);
+    maker->head->chunks_max = maker->head->chunks_ready = 16; // looks are cheaper so
     maker_hello_item(maker, FT_HELLO_EXE, "/bin/x", 6);
     maker_hello_item(maker, FT_HELLO_ARGV, "x\0-y", 4);
     maker_hello_item(maker, FT_HELLO_ENV, "FLOWTAP_TAGS=a=b,c\0RANK=1", 25);
