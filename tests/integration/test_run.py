@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""`flowtap run` around a command: terminals, signals, closed streams, a run within a run, where the trace goes."""
+
+import os
+import pty
+import signal
+import subprocess
+
+import harness
+import traced
+
+
+def test_default_folder_is_named_after_the_command(tap):
+    done = harness.call([harness.FLOWTAP, "run", "--", "cat", "/etc/hostname"], cwd=tap.work)
+    assert done.returncode == 0
+    (folder,) = tap.work.iterdir()
+    assert folder.name.startswith("flowtap-cat-") and list(folder.glob("*.flow"))
+    assert str(folder.name).encode() in done.stderr
+
+
+def test_quiet_prints_nothing(tap):
+    done = harness.call([harness.FLOWTAP, "run", "-q", "-o", tap.folder / "t", "--", "cat", "/etc/hostname"])
+    assert done.stderr == b""
+
+
+def test_the_summary_names_what_matters(tap):
+    (tap.work / "big").write_bytes(b"x" * 3_000_000)
+    trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", "open('copy', 'wb').write(open('big', 'rb').read())"])
+    text = trace.ran.stderr.decode()
+    for word in ("Wall time", "Read", "Written", "Hottest files", "Hottest calls", "Processes", "Not seen", "/big", "/copy"):
+        assert word in text, word
+    assert "\x1b" not in text
+
+
+def test_a_run_within_a_run(tap):
+    inner = tap.folder / "inner"
+    trace = tap.run([harness.FLOWTAP, "run", "-q", "-o", inner, "--", "cat", "/etc/hostname"], check=False)
+    inside = traced.Trace(inner, harness.read_command)
+    inside.check_accounting()
+    assert inside.file("/etc/hostname")["opens"] == 1
+    assert trace.ran.stderr
+
+
+def test_on_a_terminal(tap):
+    """The command keeps the terminal: its size, its name, and the keys that become signals."""
+    main, terminal = pty.openpty()
+    argv = [harness.FLOWTAP, "run", "-q", "-o", tap.folder / "t", "--", "sh", "-c", "test -t 0 -a -t 1 && stty size; exit 9"]
+    process = subprocess.Popen(argv, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+                               env=harness.clean_environment())
+    os.close(terminal)
+    assert process.wait(harness.DEADLINE_S) == 9
+    assert b"0 0" in os.read(main, 1000)
+    os.close(main)
+
+
+def interrupted(tap, script, number):
+    os.mkfifo(tap.work / "fifo")
+    process = subprocess.Popen([harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", "bash", "-c", script], cwd=tap.work,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                               env=harness.clean_environment())
+    tap.cleanup.append(lambda: harness.end_group(process))
+    assert process.stdout.read(6) == b"ready\n"
+    os.killpg(process.pid, number)
+    return harness.finish(process, ["bash"])
+
+
+def test_interrupt_reaches_the_command_and_the_trace_is_whole(tap):
+    done = interrupted(tap, "echo ready; read x < fifo", signal.SIGINT)
+    assert done.returncode == 130
+    trace = traced.Trace(tap.folder / "t", harness.read_command)
+    trace.check_accounting()
+    assert b"Wall time" in done.stderr
+
+
+def test_a_command_that_handles_the_interrupt_goes_on(tap):
+    done = interrupted(tap, "trap 'echo caught' INT; echo ready; while ! read x < fifo; do exit 5; done", signal.SIGINT)
+    assert b"caught" in done.stdout
+    assert done.returncode == 5
+    trace = traced.Trace(tap.folder / "t", harness.read_command)
+    trace.check_accounting()
+
+
+def test_closed_streams(tap):
+    for closed in ("0", "1", "2"):
+        script = f'exec {closed}>&-; exec "$0" run -q -o "$1" -- "$2" out-{closed}'
+        done = harness.call(["sh", "-c", script, harness.FLOWTAP, tap.folder / f"t{closed}", harness.program("touch_all")],
+                            cwd=tap.work)
+        assert done.returncode == 0, (closed, done.stderr)
+        trace = traced.Trace(tap.folder / f"t{closed}", harness.read_command)
+        opened = [e for e in trace.events(name="open")]
+        assert [e["result"] for e in opened] == [int(closed)], closed
+
+
+def test_no_file_is_left_anywhere_else(tap):
+    before = set(os.listdir("/tmp")) | set(os.listdir("/dev/shm"))
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "/run")
+    here = set(os.listdir(runtime)) if os.path.isdir(runtime) else set()
+    tap.run(["cat", "/etc/hostname"])
+    new = {n for n in (set(os.listdir("/tmp")) | set(os.listdir("/dev/shm"))) - before if "flowtap" in n and "test" not in n}
+    assert not new
+    assert {n for n in set(os.listdir(runtime)) - here if "flowtap" in n} == set()
+    assert list(tap.work.iterdir()) == []
