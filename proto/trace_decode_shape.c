@@ -5,18 +5,19 @@
 
 static const struct {
     enum ft_column column;
-    unsigned at;   // of its field in a shape
-    unsigned mask; // of the field's bits
-    unsigned told; // value that means a number in the column
+    unsigned at;      // of its field in a shape
+    unsigned mask;    // of the field's bits
+    unsigned told;    // value that means a number in the column
+    bool is_left_out; // where bytes and errors alone are decoded
 } shaped[] = {
-    {FT_COLUMN_SIZE, FT_SHAPE_SIZE_AT, 3, FT_SHAPE_TOLD},
-    {FT_COLUMN_OFFSET, FT_SHAPE_OFFSET_AT, 3, FT_SHAPE_TOLD},
-    {FT_COLUMN_RESULT, FT_SHAPE_RESULT_AT, 7, FT_SHAPE_RESULT_TOLD},
-    {FT_COLUMN_BYTES, FT_SHAPE_BYTES_AT, 3, FT_SHAPE_TOLD},
-    {FT_COLUMN_ARG, FT_SHAPE_ARG_AT, 3, FT_SHAPE_TOLD},
-    {FT_COLUMN_ERR, FT_SHAPE_ERR_AT, 3, FT_SHAPE_TOLD},
-    {FT_COLUMN_FILE2, FT_SHAPE_FILE2_AT, 1, 1},
-    {FT_COLUMN_FD, FT_SHAPE_FD_AT, 3, FT_SHAPE_FD_TOLD},
+    {FT_COLUMN_SIZE, FT_SHAPE_SIZE_AT, 3, FT_SHAPE_TOLD, false},
+    {FT_COLUMN_OFFSET, FT_SHAPE_OFFSET_AT, 3, FT_SHAPE_TOLD, true},
+    {FT_COLUMN_RESULT, FT_SHAPE_RESULT_AT, 7, FT_SHAPE_RESULT_TOLD, false},
+    {FT_COLUMN_BYTES, FT_SHAPE_BYTES_AT, 3, FT_SHAPE_TOLD, false},
+    {FT_COLUMN_ARG, FT_SHAPE_ARG_AT, 3, FT_SHAPE_TOLD, true},
+    {FT_COLUMN_ERR, FT_SHAPE_ERR_AT, 3, FT_SHAPE_TOLD, false},
+    {FT_COLUMN_FILE2, FT_SHAPE_FILE2_AT, 1, 1, false},
+    {FT_COLUMN_FD, FT_SHAPE_FD_AT, 3, FT_SHAPE_FD_TOLD, true},
 };
 #define SHAPED_COUNT (sizeof(shaped) / sizeof(shaped[0]))
 #define FILE2_SHAPED 6
@@ -45,14 +46,19 @@ static int decode_told_column(const struct ft_decode *decode, size_t k, const ui
     return ft_decode_numbers(decode, column, count, decode->decoder->told[column]);
 }
 
-static int decode_told(const struct ft_decode *decode, struct told *told)
+// What a way of decoding leaves out.
+enum { ALL_FIELDS, BYTES_AND_ERR };
+
+static int decode_told(const struct ft_decode *decode, int fields, struct told *told)
 {
     const uint64_t **out[SHAPED_COUNT] = {&told->size, &told->offset, &told->result, &told->bytes,
                                           &told->arg,  &told->err,    &told->file2,  &told->fd};
     int rc = 0;
 
-    for (size_t k = 0; rc == 0 && k < SHAPED_COUNT; k++)
-        rc = decode_told_column(decode, k, out[k]);
+    for (size_t k = 0; rc == 0 && k < SHAPED_COUNT; k++) {
+        if (fields == ALL_FIELDS || !shaped[k].is_left_out)
+            rc = decode_told_column(decode, k, out[k]);
+    }
     return rc;
 }
 
@@ -147,9 +153,6 @@ static inline int32_t fd_of(unsigned code, const struct ft_shape_state *state, c
     }
 }
 
-// What a way of decoding leaves out.
-enum { ALL_FIELDS, BYTES_AND_ERR };
-
 // One row; all its dense columns are there. Inlined with a constant `fields`.
 static inline __attribute__((always_inline)) void
 decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct told *told, bool has_file2, int fields)
@@ -198,6 +201,25 @@ decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct 
         ft_shape_set_offset(&state->slots[decoder->file[i] % FT_SHAPE_SLOTS], has, offset, bytes, size);
 }
 
+// Rows from i on that have the call and the shape of the row before, and nothing
+// told, have its values too (offset, arg and fd aside): loops are full of them.
+// Returns the first that is not such.
+static inline size_t repeat_row(struct ft_trace_decoder *decoder, const uint16_t *call, size_t i, size_t last)
+{
+    unsigned shape = decoder->shapes[i - 1];
+
+    for (size_t k = 0; k < SHAPED_COUNT; k++)
+        if (!shaped[k].is_left_out && field(shape, shaped[k].at, shaped[k].mask) == shaped[k].told)
+            return i;
+    for (; i < last && decoder->shapes[i] == shape && call[i] == call[i - 1]; i++) {
+        decoder->bytes[i] = decoder->bytes[i - 1];
+        decoder->err[i] = decoder->err[i - 1];
+        decoder->has[i] = decoder->has[i - 1];
+        decoder->file2[i] = 0;
+    }
+    return i;
+}
+
 static inline __attribute__((always_inline)) void decode_all_rows(const struct ft_decode *decode, struct told *told,
                                                                   int fields)
 {
@@ -207,8 +229,12 @@ static inline __attribute__((always_inline)) void decode_all_rows(const struct f
     memset(&decoder->shape, 0, sizeof(decoder->shape));
     for (size_t run = 0, i = 0; run < decode->block->n_run_rows; run++) {
         ft_shape_begin_run(&decoder->shape);
-        for (size_t last = i + decode->block->run_rows[run]; i < last; i++)
+        for (size_t last = i + decode->block->run_rows[run]; i < last;) {
             decode_row(decoder, i, decode->call[i], told, has_file2, fields);
+            i++;
+            if (fields == BYTES_AND_ERR)
+                i = repeat_row(decoder, decode->call, i, last);
+        }
     }
 }
 
@@ -228,19 +254,21 @@ static bool needs_offset_or_fd(const struct ft_decode *decode)
 int ft_decode_shaped(const struct ft_decode *decode, uint32_t mask, struct ft_rows *out)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
+    int rc = ft_decode_shapes(decode), fields = ALL_FIELDS;
     struct told told;
-    int rc = ft_decode_shapes(decode);
 
-    if (rc == 0)
-        rc = decode_told(decode, &told);
+    if (rc)
+        return rc;
+    if (!(mask & (FT_COL_FD | FT_COL_SIZE | FT_COL_OFFSET | FT_COL_RESULT | FT_COL_ARG)) && !needs_offset_or_fd(decode))
+        fields = BYTES_AND_ERR;
+    rc = decode_told(decode, fields, &told);
     if (rc)
         return rc;
     out->bytes = decoder->bytes;
     out->err = decoder->err;
     out->file2 = decoder->file2;
     out->has = decoder->has;
-    if (!(mask & (FT_COL_FD | FT_COL_SIZE | FT_COL_OFFSET | FT_COL_RESULT | FT_COL_ARG)) &&
-        !needs_offset_or_fd(decode)) {
+    if (fields == BYTES_AND_ERR) {
         decode_all_rows(decode, &told, BYTES_AND_ERR);
         return 0;
     }

@@ -171,6 +171,61 @@ static void aggregates_are_those_of_the_rows(void **state)
     free(made.data);
 }
 
+// Rows that repeat, with results that follow from sizes alone: bytes and errors
+// are then decoded without offsets and descriptors.
+static void bytes_and_errors_come_back_without_the_rest(void **state)
+{
+    static const int64_t sizes[] = {4096, 4096, 4096, 0, 100};
+    struct ft_trace_writer *writer = ready_writer();
+    static struct ft_event events[2000];
+    struct ft_trace_decoder *decoder;
+    struct ft_trace_reader *reader;
+    uint64_t random = 17;
+    struct ft_rows rows;
+    struct made made;
+
+    (void)state;
+    for (size_t i = 0; i < 2000; i++) {
+        struct ft_event *event = &events[i];
+        uint64_t choice = next_random(&random) % 40;
+
+        *event = (struct ft_event){.thread = 1,
+                                   .start_ns = (int64_t)i,
+                                   .fd = 1000 + (int32_t)(i / 50),
+                                   .file = 1 + i / 600 % 2,
+                                   .call = (uint16_t)(i / 100 % 3),
+                                   .has = FT_HAS_SIZE | FT_HAS_RESULT | FT_HAS_ERR};
+        event->size = sizes[i / 30 % 5];
+        event->result = choice == 0 ? -1 : choice == 1 ? 50 : event->size;
+        event->err = choice == 0 ? 5 : 0;
+        event->has |= choice == 2 ? FT_HAS_ARG : FT_HAS_BYTES | FT_HAS_OFFSET;
+        event->bytes = choice == 2 ? 0 : choice == 3 ? 77 : event->result > 0 ? (uint64_t)event->result : 0;
+        event->offset = choice == 2 ? 0 : (int64_t)i << 20;
+        event->file2 = choice == 4 ? 2 : 0;
+        assert_int_equal(ft_trace_writer_add(writer, event), 0);
+    }
+    assert_int_equal(ft_trace_writer_end_block(writer, NULL, 0), 0);
+    assert_int_equal(ft_trace_writer_finish(writer), 0);
+    made = take(writer);
+    ft_trace_writer_destroy(writer);
+    reader = open_made(made);
+    assert_int_equal(ft_trace_decoder_create(&decoder), 0);
+    assert_int_equal(ft_trace_decoder_rows(decoder, reader, 0, FT_COL_BYTES | FT_COL_ERR | FT_COL_FILE2, &rows), 0);
+    assert_null(rows.offset);
+    for (size_t i = 0; i < 2000; i++) {
+        assert_int_equal(rows.bytes[i], events[i].bytes);
+        assert_int_equal(rows.err[i], events[i].err);
+        assert_int_equal(rows.has[i], events[i].has);
+        assert_int_equal(rows.file2[i], events[i].file2);
+    }
+    assert_int_equal(ft_trace_decoder_rows(decoder, reader, 0, FT_COL_FILE2, &rows), 0);
+    for (size_t i = 0; i < 2000; i++)
+        assert_int_equal(rows.file2[i], events[i].file2);
+    ft_trace_decoder_destroy(decoder);
+    ft_trace_reader_close(reader);
+    free(made.data);
+}
+
 static int by_place(const void *a, const void *b)
 {
     const struct ft_trace_range *x = a, *y = b;
@@ -246,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_events_come_back),
         cmocka_unit_test(a_column_comes_back_alone_as_with_all),
+        cmocka_unit_test(bytes_and_errors_come_back_without_the_rest),
         cmocka_unit_test(aggregates_are_those_of_the_rows),
         cmocka_unit_test(ranges_are_joined_and_come_back),
     };
