@@ -13,7 +13,8 @@
 // is a problem in the reader's list, and is_partial.
 //
 // Memory: what _open keeps is bounded by options.memory_max, a decoder by about
-// 16 MiB and the frame it reads (all of it touched only by blocks as large as they get). No file stays mapped, and no descriptor open but one in each decoder.
+// 16 MiB and the frame it reads (all of it touched only by blocks as large as they
+// get). No file stays mapped, and no descriptor open but one in each decoder.
 //
 // Threads: after _open a reader does not change; all const functions may be
 // called from any thread. A decoder belongs to one thread at a time.
