@@ -135,6 +135,10 @@ int ft_daemon_init(struct ft_daemon *daemon)
     int r = uv_loop_init(&daemon->loop);
     if (r < 0)
         return r;
+    atomic_store(&daemon->reserve.fd, -1);
+    r = ft_storage_check_spool(daemon);
+    if (r < 0)
+        return r;
     ft_reserve_init(&daemon->reserve, config);
     r = ft_listener_open(daemon);
     if (r < 0)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/config.h"
@@ -11,7 +10,6 @@
 void ft_reserve_init(struct ft_reserve *reserve, const struct ft_config *config)
 {
     atomic_store(&reserve->fd, -1);
-    mkdir(config->spool_dir, config->private ? 0777 : 0755);
     ft_reserve_take(reserve, config);
 }
 

@@ -14,7 +14,7 @@ struct ft_reserve {
     _Atomic int fd; // -1: given up, or none
 };
 
-// Makes the spool folder too, where it is missing.
+// In the spool folder, which is there.
 void ft_reserve_init(struct ft_reserve *reserve, const struct ft_config *config);
 void ft_reserve_fini(struct ft_reserve *reserve);
 

@@ -19,6 +19,25 @@
 // What a time's error may come to over a file's life, as a header is written at its beginning.
 #define ERROR_BOUND_MIN_NS 1000
 
+int ft_storage_check_spool(const struct ft_daemon *daemon)
+{
+    const struct ft_config *config = &daemon->config;
+    struct stat status;
+    int error = 0;
+    if (mkdir(config->spool_dir, config->private ? 0777 : 0755) < 0 && errno != EEXIST)
+        error = errno;
+    else if (stat(config->spool_dir, &status) < 0)
+        error = errno;
+    else if (!S_ISDIR(status.st_mode))
+        error = ENOTDIR;
+    else if (access(config->spool_dir, W_OK | X_OK) < 0)
+        error = errno;
+    if (error)
+        ft_log(FT_LOG_ERR, "%s: no trace can be written here: %s; set spool_dir to a folder that may be written",
+               config->spool_dir, strerror(error));
+    return -error;
+}
+
 // One component of a path from what a job calls itself.
 static void clean_component(char *out, size_t room, const char *text)
 {

@@ -29,6 +29,9 @@ struct ft_storage {
     char path[4096];
 };
 
+// The spool folder, made where it is missing; -errno, after a message, where nothing can be written there.
+int ft_storage_check_spool(const struct ft_daemon *daemon);
+
 // A writer for the job, with its file created; follows the last file with a new one where that is due.
 int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
 
