@@ -166,7 +166,7 @@ static void find_coverage(struct ft_job *job, const struct ft_trace_set *set, co
         const struct ft_trace_process *record = process->record;
         images[p] = (struct ft_coverage_image){
             .parent = job->parents[p],
-            .is_exec = record->is_exec,
+            .is_exec = ft_parents_is_exec(set, job->parents, p),
             .is_known = record->kernel.is_known,
             .end_ns = record->end_ns ? ft_trace_set_realtime_ns(set, process->reader, record->end_ns) : 0,
             .kernel_bytes = record->kernel.rchar + record->kernel.wchar,
@@ -182,7 +182,7 @@ static uint32_t first_image(const struct ft_job *job, const struct ft_trace_set 
 {
     for (int step = 0; step < IMAGES_MAX; step++) {
         uint32_t before = job->parents[p];
-        if (!ft_trace_set_process(set, p)->record->is_exec || before == FT_TRACE_SET_NONE) {
+        if (!ft_parents_is_exec(set, job->parents, p) || before == FT_TRACE_SET_NONE) {
             break;
         }
         p = before;

@@ -47,6 +47,23 @@ static uint32_t newest_before(const struct image *images, size_t count, const st
     return is_found ? images[low - 1].process : FT_TRACE_SET_NONE;
 }
 
+/* The parent of one process, where `before` is the newest image of its own pid before it. */
+static uint32_t parent_of(const struct ft_trace_set *set, const struct image *images, size_t count, uint32_t p)
+{
+    const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
+    struct image key = image_of(set, p);
+    uint32_t before = newest_before(images, count, &key);
+    bool was_replaced = before < count && ft_trace_set_process(set, before)->record->exit == FT_EXIT_EXEC;
+    if (process->record->is_exec ? process->parent >= count : was_replaced) {
+        return before;
+    }
+    key.pid = process->record->parent_pid;
+    if (process->parent >= count && key.pid) {
+        return newest_before(images, count, &key);
+    }
+    return process->parent < count ? process->parent : FT_TRACE_SET_NONE;
+}
+
 uint32_t *ft_parents_find(const struct ft_trace_set *set)
 {
     size_t count = ft_trace_set_process_count(set);
@@ -59,15 +76,18 @@ uint32_t *ft_parents_find(const struct ft_trace_set *set)
         qsort(images, count, sizeof(*images), compare);
     }
     for (uint32_t p = 0; p < count; p++) {
-        const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
-        const struct ft_trace_process *record = process->record;
-        struct image key = image_of(set, p);
-        key.pid = record->is_exec ? record->pid : record->parent_pid;
-        parents[p] = process->parent;
-        if (parents[p] >= count) {
-            parents[p] = key.pid ? newest_before(images, count, &key) : FT_TRACE_SET_NONE;
-        }
+        parents[p] = parent_of(set, images, count, p);
     }
     free(images);
     return parents;
+}
+
+bool ft_parents_is_exec(const struct ft_trace_set *set, const uint32_t *parents, uint32_t process)
+{
+    const struct ft_trace_set_process *own = ft_trace_set_process(set, process);
+    if (own->record->is_exec || parents[process] == FT_TRACE_SET_NONE) {
+        return own->record->is_exec;
+    }
+    const struct ft_trace_set_process *parent = ft_trace_set_process(set, parents[process]);
+    return parent->host == own->host && parent->record->pid == own->record->pid;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/analysis_parents.h"
 #include "client/cli/cli.h"
 #include "client/cli/processes.h"
 
@@ -32,7 +33,7 @@ static struct node *make_nodes(const struct ft_processes *processes, size_t coun
         const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
         nodes[p] = (struct node){.start_ns = ft_trace_set_realtime_ns(set, process->reader, process->record->start_ns),
                                  .process = p,
-                                 .is_exec = process->record->is_exec,
+                                 .is_exec = ft_parents_is_exec(set, parents, p),
                                  .parent = parents[p] < count ? parents[p] : FT_TRACE_SET_NONE};
     }
     if (count > 1) {

@@ -150,7 +150,7 @@ static void print_sizes(const struct ft_screen *screen, const struct ft_trace_re
     if (events) {
         fprintf(screen->out, ", %.2f bytes an event", bytes_per_event(ft_trace_reader_size(reader), events));
     }
-    fprintf(screen->out, "\n  tables      %u processes, %u threads, %u files, %u names\n",
+    fprintf(screen->out, "\n  tables      processes %u, threads %u, files %u, names %u\n",
             ft_trace_reader_process_max(reader), ft_trace_reader_thread_max(reader), ft_trace_reader_file_max(reader),
             ft_trace_reader_name_max(reader));
     for (unsigned kind = 0; kind < FT_TRACE_FRAME_KINDS; kind++) {

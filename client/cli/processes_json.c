@@ -2,6 +2,7 @@
 /* The JSON document of `flowtap processes`; its keys are a contract. */
 #include <stdlib.h>
 
+#include "client/cli/analysis_parents.h"
 #include "client/cli/cli.h"
 #include "client/cli/processes.h"
 #include "client/cli/report.h"
@@ -140,7 +141,7 @@ static void put_process(struct ft_json *json, const struct ft_processes *process
     ft_json_member_uint(json, "pid", record->pid);
     put_if(json, "parent", record->parent_pid != 0, record->parent_pid);
     put_if(json, "ns_pid", record->ns_pid != 0, record->ns_pid);
-    ft_json_member_bool(json, "is_exec", record->is_exec);
+    ft_json_member_bool(json, "is_exec", ft_parents_is_exec(processes->set, processes->job.parents, p));
     put_when(json, "start", processes->set, process->reader, record->start_ns);
     put_when(json, "end", processes->set, process->reader, record->end_ns);
     ft_report_json_bytes(json, "exe", record->exe);

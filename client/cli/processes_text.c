@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/analysis_parents.h"
 #include "client/cli/cli.h"
 #include "client/cli/processes.h"
 #include "client/cli/report.h"
@@ -122,7 +123,8 @@ static void add_process(struct ft_table *table, const struct ft_processes *proce
     uint32_t p = processes->order[i], depth = processes->depths[i];
     const struct ft_trace_set_process *process = ft_trace_set_process(processes->set, p);
     char text[64], *indent = indentation(depth), *command = command_line(process->record);
-    char *line = ft_cli_format("%s%s%s", indent, process->record->is_exec ? "-> " : "", command);
+    char *line = ft_cli_format("%s%s%s", indent,
+                               ft_parents_is_exec(processes->set, processes->job.parents, p) ? "-> " : "", command);
     snprintf(text, sizeof(text), "%u", process->record->pid);
     ft_table_add(table, text);
     add_figures(table, processes, p);
