@@ -186,6 +186,8 @@ struct ft_any {
 #undef ANY_FIELD
 };
 
+#define ROWS_AHEAD 12U
+
 static void fill_run(struct ft_block_columns *columns, struct ft_shape_state *state, const struct ft_event *rows,
                      const uint32_t *order, const struct ft_block_run *run, struct ft_any *any)
 {
@@ -199,7 +201,11 @@ static void fill_run(struct ft_block_columns *columns, struct ft_shape_state *st
     ft_shape_begin_run(state);
     for (uint32_t i = 0; i < run->count; i++) {
         const struct ft_event *row = &rows[order[run->first + i]];
+        uint32_t ahead = i + ROWS_AHEAD < run->count ? i + ROWS_AHEAD : i;
 
+        // A full block does not fit the nearer caches.
+        __builtin_prefetch(&rows[order[run->first + ahead]]);
+        __builtin_prefetch((const char *)&rows[order[run->first + ahead]] + sizeof(*row) - 1);
         start[i] = (uint64_t)row->start_ns - end;
         dur[i] = (uint64_t)row->dur_ns;
         end = (uint64_t)row->start_ns + dur[i];
