@@ -32,7 +32,8 @@ static uint32_t find_free(void)
     uint32_t bound = chunk_bound();
     uint8_t *state = states();
     for (uint32_t i = 0; i < bound; i += 8) {
-        uint64_t word = *(volatile uint64_t *)(state + i) ^ UINT64_C(0x0101010101010101) * FT_CHUNK_FREE;
+        uint64_t word = __atomic_load_n((uint64_t *)(void *)(state + i), __ATOMIC_RELAXED);
+        word ^= UINT64_C(0x0101010101010101) * FT_CHUNK_FREE;
         if (((word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080)) == 0)
             continue;
         for (uint32_t j = i; j < i + 8 && j < bound; j++) {

@@ -81,7 +81,7 @@ static uint32_t new_line(uint32_t tid)
     }
     if (index % LINES_PER_PAGE == 0 && ft_populate(line_at(index), FT_PAGE_BYTES) != 0)
         return 0;
-    line_at(index)->tid = tid;
+    __atomic_store_n(&line_at(index)->tid, tid, __ATOMIC_RELAXED);
     return index;
 }
 

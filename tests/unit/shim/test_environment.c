@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/shim/environment.h"
+#include "client/shim/settings.h"
+
+/* Any file that can be read stands for the library. */
+#define LIBRARY "/proc/self/exe"
+
+static int setup(void **state) {
+    (void)state;
+    memset(&ft_saved, 0, sizeof(ft_saved));
+    memset(&ft_process, 0, sizeof(ft_process));
+    ft_saved.preload = LIBRARY;
+    ft_saved.variables[0] = "FLOWTAP=1";
+    ft_saved.variables[1] = "FLOWTAP_JOB=j";
+    ft_saved.count = 2;
+    ft_process.follow_clean_env = 1;
+    return 0;
+}
+
+static char **built(char *const *envp, struct ft_environment *e) {
+    if (!ft_environment_check(e, envp)) return NULL;
+    char **list = calloc(ft_environment_entries(e), sizeof(char *));
+    ft_environment_build(e, envp, list, malloc(e->preload_bytes + 1));
+    return list;
+}
+
+static void assert_list(char **list, const char *const *expected) {
+    assert_non_null(list);
+    size_t n = 0;
+    for (; expected[n] != NULL; n++) {
+        assert_non_null(list[n]);
+        assert_string_equal(list[n], expected[n]);
+    }
+    assert_null(list[n]);
+}
+
+static void nothing_is_built_where_nothing_is_missing(void **state) {
+    (void)state;
+    struct ft_environment e;
+    char *envp[] = {"A=1", "LD_PRELOAD=x.so:" LIBRARY, "FLOWTAP_JOB=other", "FLOWTAP=1", NULL};
+    assert_int_equal(ft_environment_check(&e, envp), 0);
+}
+
+static void an_empty_environment_gets_all_back(void **state) {
+    (void)state;
+    struct ft_environment e;
+    char *envp[] = {NULL};
+    assert_list(built(envp, &e),
+                (const char *const[]){"LD_PRELOAD=" LIBRARY, "FLOWTAP=1", "FLOWTAP_JOB=j", NULL});
+    assert_list(built(NULL, &e), (const char *const[]){"LD_PRELOAD=" LIBRARY, "FLOWTAP=1", "FLOWTAP_JOB=j", NULL});
+}
+
+static void another_preload_is_kept_before_ours(void **state) {
+    (void)state;
+    struct ft_environment e;
+    char *envp[] = {"LD_PRELOAD=libasan.so", "FLOWTAP=1", "B=2", NULL};
+    assert_list(built(envp, &e),
+                (const char *const[]){"LD_PRELOAD=libasan.so:" LIBRARY, "FLOWTAP=1", "B=2", "FLOWTAP_JOB=j", NULL});
+}
+
+static void a_value_that_the_program_set_is_respected(void **state) {
+    (void)state;
+    struct ft_environment e;
+    char *envp[] = {"FLOWTAP=0", "LD_PRELOAD=", NULL};
+    assert_list(built(envp, &e), (const char *const[]){"FLOWTAP=0", "LD_PRELOAD=" LIBRARY, "FLOWTAP_JOB=j", NULL});
+}
+
+static void nothing_is_put_back_where_that_is_off_or_the_library_is_not_there(void **state) {
+    (void)state;
+    struct ft_environment e;
+    char *envp[] = {"A=1", NULL};
+    ft_process.follow_clean_env = 0;
+    assert_int_equal(ft_environment_check(&e, envp), 0);
+    ft_process.follow_clean_env = 1;
+    ft_saved.preload = "/nowhere/libflowtap-preload.so";
+    assert_int_equal(ft_environment_check(&e, envp), 0);
+}
+
+static void under_a_filter_the_new_image_is_told_not_to_attach(void **state) {
+    (void)state;
+    struct ft_environment e;
+    char *envp[] = {"FLOWTAP=1", "A=1", NULL};
+    ft_process.sandboxed = 1;
+    assert_list(built(envp, &e), (const char *const[]){"FLOWTAP=sandbox", "A=1", NULL});
+    char *cleaned[] = {"A=1", NULL};
+    assert_int_equal(ft_environment_check(&e, cleaned), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(nothing_is_built_where_nothing_is_missing, setup),
+        cmocka_unit_test_setup(an_empty_environment_gets_all_back, setup),
+        cmocka_unit_test_setup(another_preload_is_kept_before_ours, setup),
+        cmocka_unit_test_setup(a_value_that_the_program_set_is_respected, setup),
+        cmocka_unit_test_setup(nothing_is_put_back_where_that_is_off_or_the_library_is_not_there, setup),
+        cmocka_unit_test_setup(under_a_filter_the_new_image_is_told_not_to_attach, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ring as the shim uses it, over memory of this process: threads and a signal handler publish numbered records,
+ * a thread in the daemon's place reads and frees. Every record must come out once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "client/shim/shim.h"
+
+enum { CHUNKS = 64, THREADS = 4, RECORDS = 100000, NUMBERS = (THREADS + 1) * RECORDS };
+
+static uint8_t *seen; /* how often each number came out */
+static _Atomic int is_over;
+static volatile uint32_t from_handler; /* of this thread's handler */
+
+static int setup(void **state) {
+    (void)state;
+    struct ft_process *p = &ft_process;
+    memset(p, 0, sizeof(*p));
+    memset(&ft_thread, 0, sizeof(ft_thread));
+    p->totals_page = 1;
+    p->hello_page = 2;
+    p->totals_more_page = 3;
+    p->lines_page = 6;
+    p->lines_max = 64;
+    p->pool_page = 7;
+    p->chunks_max = p->chunks_by_shim = CHUNKS;
+    p->lines_used = 1;
+    p->totals_ready = 1;
+    p->pid = (uint32_t)getpid();
+    p->clock = FT_CLOCK_TICKS;
+    p->bytes = (uint64_t)(p->pool_page + CHUNKS) * FT_PAGE_BYTES;
+    p->base = (uint64_t)(uintptr_t)mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_int_not_equal(p->base, (uint64_t)(uintptr_t)MAP_FAILED);
+    ft_wiped.base = p->base;
+    seen = calloc(NUMBERS, 1);
+    is_over = 0;
+    from_handler = 0;
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    munmap((void *)(uintptr_t)ft_process.base, ft_process.bytes);
+    ft_wiped.base = 0;
+    free(seen);
+    return 0;
+}
+
+/* One record of one to three slots that carries a number. Waits for room, as the shim never does. */
+static void publish(uint32_t number) {
+    struct ft_chunk_head *chunk;
+    uint32_t slots = 1 + number % 3;
+    uint64_t *word;
+    while ((word = ft_ring_reserve(ft_thread.writer, slots, ft_ticks(), &chunk)) == NULL) ft_thread.writer->retry_ticks = 0;
+    word[1] = number;
+    for (uint32_t i = 1; i < slots; i++) word[i * FT_SLOT_WORDS] = number;
+    __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, slots, 1, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
+}
+
+static void take(const uint64_t *word, uint32_t slots) {
+    uint32_t number = (uint32_t)word[1];
+    assert_true(number < NUMBERS);
+    assert_int_equal(slots, 1 + number % 3);
+    for (uint32_t i = 1; i < slots; i++) assert_int_equal(word[i * FT_SLOT_WORDS], number);
+    seen[number]++;
+}
+
+/* Reads a chunk from `slot` on; returns how far it is published. */
+static uint32_t read_chunk(const struct ft_chunk_head *chunk, uint32_t slot) {
+    while (slot < FT_CHUNK_SLOTS) {
+        const uint64_t *word =
+            (const void *)((const char *)chunk + FT_CHUNK_HEAD_BYTES + (size_t)slot * FT_SLOT_BYTES);
+        uint64_t head = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+        if (FT_W0_KIND(head) == FT_RECORD_NONE || FT_W0_FILL(head) != (uint16_t)chunk->fill) break;
+        if (FT_W0_KIND(head) == FT_RECORD_CALL) take(word, FT_W0_SLOTS(head));
+        slot += FT_W0_SLOTS(head);
+    }
+    return slot;
+}
+
+static void *drain(void *unused) {
+    (void)unused;
+    uint64_t fills[CHUNKS] = {0};
+    uint32_t slots[CHUNKS] = {0};
+    for (int last = 0; !last;) {
+        last = is_over;
+        for (uint32_t i = 0; i < CHUNKS; i++) {
+            uint8_t *state = &ft_head()->chunk_state[i], now = __atomic_load_n(state, __ATOMIC_ACQUIRE);
+            if (now != FT_CHUNK_FILLING && now != FT_CHUNK_FULL) continue;
+            struct ft_chunk_head *chunk = ft_chunk(i);
+            uint64_t fill = __atomic_load_n(&chunk->fill, __ATOMIC_ACQUIRE);
+            if (now == FT_CHUNK_FILLING && fill == fills[i] && slots[i] == FT_CHUNK_SLOTS)
+                continue; /* read to its end, or just taken and its head not written yet */
+            if (fill != fills[i]) slots[i] = 0;
+            fills[i] = fill;
+            slots[i] = read_chunk(chunk, slots[i]);
+            if (now == FT_CHUNK_FULL && slots[i] == FT_CHUNK_SLOTS)
+                __atomic_store_n(state, FT_CHUNK_FREE, __ATOMIC_RELEASE);
+        }
+    }
+    return NULL;
+}
+
+static void *write_numbers(void *first) {
+    assert_int_equal(ft_thread_start(), 0);
+    for (uint32_t i = 0; i < RECORDS; i++) publish((uint32_t)(uintptr_t)first + i);
+    return NULL;
+}
+
+static void on_timer(int signal) {
+    (void)signal;
+    for (int i = 0; i < 200 && from_handler < RECORDS; i++) publish(THREADS * RECORDS + from_handler++);
+}
+
+static void run_threads(int count) {
+    pthread_t reader, writers[THREADS];
+    assert_int_equal(pthread_create(&reader, NULL, drain, NULL), 0);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(pthread_create(&writers[i], NULL, write_numbers, (void *)(uintptr_t)(i * RECORDS)), 0);
+    for (int i = 0; i < count; i++) pthread_join(writers[i], NULL);
+    is_over = 1;
+    pthread_join(reader, NULL);
+}
+
+static void each_record_of_four_threads_comes_out_once(void **state) {
+    (void)state;
+    run_threads(THREADS);
+    for (uint32_t i = 0; i < THREADS * RECORDS; i++)
+        if (seen[i] != 1) fail_msg("record %u came out %u times", i, seen[i]);
+}
+
+/* The handler runs on the writing thread, so it changes chunks between any two of its instructions. */
+static void records_of_a_handler_and_its_victim_come_out_once(void **state) {
+    (void)state;
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_t reader;
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    assert_int_equal(pthread_create(&reader, NULL, drain, NULL), 0);
+    assert_int_equal(ft_thread_start(), 0);
+    struct sigaction action = {.sa_handler = on_timer};
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &often, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    for (uint32_t i = 0; i < RECORDS; i++) publish(i);
+    setitimer(ITIMER_REAL, &never, NULL);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    is_over = 1;
+    pthread_join(reader, NULL);
+    for (uint32_t i = 0; i < RECORDS; i++)
+        if (seen[i] != 1) fail_msg("record %u came out %u times", i, seen[i]);
+    for (uint32_t i = 0; i < from_handler; i++)
+        if (seen[THREADS * RECORDS + i] != 1) fail_msg("handler's record %u came out %u times", i, seen[THREADS * RECORDS + i]);
+}
+
+static void without_a_reader_events_are_dropped_into_the_totals(void **state) {
+    (void)state;
+    assert_int_equal(ft_thread_start(), 0);
+    struct ft_chunk_head *chunk;
+    uint32_t kept = 0;
+    while (ft_ring_reserve(ft_thread.writer, 1, ft_ticks(), &chunk) != NULL) kept++;
+    assert_int_equal(kept, CHUNKS * FT_CHUNK_SLOTS);
+    for (unsigned call = 1; call <= 300; call++) ft_ring_drop(ft_thread.writer, call, 10, 2);
+    assert_int_equal(ft_thread.line->dropped, 300);
+    uint64_t count = 0, bytes = 0, ticks = 0, others = 0;
+    for (uint32_t copy = 0; copy < FT_TOTALS_COPIES; copy++) {
+        const struct ft_total *rows =
+            ft_page(copy == 0 ? ft_process.totals_page : ft_process.totals_more_page + copy - 1);
+        others += rows[0].count;
+        for (uint32_t i = 0; i < FT_TOTALS_ROWS; i++) {
+            count += rows[i].count;
+            bytes += rows[i].bytes;
+            ticks += rows[i].ticks;
+        }
+    }
+    assert_int_equal(count, 300);
+    assert_int_equal(bytes, 3000);
+    assert_int_equal(ticks, 600);
+    assert_int_equal(others, 300 - (FT_TOTALS_ROWS - 1)); /* what found no row of its own */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_record_of_four_threads_comes_out_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(records_of_a_handler_and_its_victim_come_out_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_a_reader_events_are_dropped_into_the_totals, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
