@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """emitted = stored + dropped, exactly, at any number of threads, with a daemon that is stopped, and with a full disk."""
 
-import json
 import os
 import signal
 import subprocess
@@ -20,7 +19,7 @@ def account(trace):
     assert process["dropped"] == sum(process["dropped_by_cause"].values())
     assert harness.read_command("verify", trace.path).returncode == 0
     preads = [c for c in summary["calls"] if c["name"] == "pread"]
-    assert preads[0]["count"] == process["events"] - 2 * summary["threads"] + 2, preads
+    assert preads[0]["count"] == process["events"] - 2 * summary["threads"], preads
     return process
 
 
@@ -87,22 +86,3 @@ def test_a_full_disk_costs_detail_and_says_so(tap, small_disk):
     assert summary["events"] == summary["stored"] + summary["dropped"]
     pread = [c for c in summary["calls"] if c["name"].startswith("pread")][0]
     assert pread["count"] == 1_500_000, pread
-
-
-def test_a_folder_that_became_unwritable(tap, small_disk):
-    daemon = tap.daemon(f"spool_dir={small_disk}")
-    daemon.call([harness.program("touch_all"), "first"], cwd=tap.work, env={"FLOWTAP_JOB": "a"})
-    harness.wait_until("the first process in the file", lambda: stored(small_disk) == 3)
-    assert harness.call(["mount", "-o", "remount,ro", small_disk]).returncode == 0
-    for job in ("a", "b"):
-        done = daemon.call([harness.program("touch_all"), f"second-{job}"], cwd=tap.work, env={"FLOWTAP_JOB": job})
-        assert done.same() == (0, b"", b"")
-    daemon.process.send_signal(signal.SIGTERM)
-    assert daemon.process.wait(60) in (0, 1)
-    assert stored(small_disk) >= 3
-    assert daemon.log().count("\n") <= 10
-
-
-def stored(folder):
-    done = harness.read_command("summary", "--json", folder)
-    return json.loads(done.stdout)["stored"] if done.returncode == 0 else 0
