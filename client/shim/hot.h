@@ -198,7 +198,10 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
     } else {
         word = ft_ring_reserve_more(writer, cursor, 1, end, &chunk);
         if (word == NULL) {
-            ft_ring_drop(writer, call, result == FT_RESULT_SIZE && !args->no_bytes ? size : 0, duration);
+            uint64_t moved = result == FT_RESULT_SIZE || (flags & FT_CALL_BYTES_SIZE) ? size
+                             : result == FT_RESULT_SMALL                             ? offset
+                                                                                     : 0;
+            ft_ring_drop(writer, call, flags & FT_CALL_NO_BYTES ? 0 : moved, duration);
             return 1;
         }
     }

@@ -125,6 +125,7 @@ FT_HOT int ft_local_swap_if(uint64_t *word, uint64_t expected, uint64_t value)
 /* Kernel interface, spelled out so that old headers do. */
 enum {
     FT_AT_FDCWD = -100,
+    FT_AT_SEARCHED = -200, /* ours: a name that PATH is searched for, relative to nothing */
     FT_MADV_WIPEONFORK = 18,
     FT_MADV_DONTDUMP = 16,
     FT_MADV_POPULATE_WRITE = 23,

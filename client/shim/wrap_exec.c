@@ -190,7 +190,8 @@ static int spawn_by(unsigned call, spawn_function *real, void *out, const char *
     int r = real(out, path, actions, attributes, argv, list);
     if (list != envp && r == E2BIG)
         r = real(out, path, actions, attributes, argv, envp);
-    const struct ft_args args = {PATH(path), .has_arg = r == 0 && out != NULL,
+    int is_searched = call == FT_CALL_ID_posix_spawnp || call == FT_CALL_ID_pidfd_spawnp;
+    const struct ft_args args = {AT(place_of(path, is_searched), path), .has_arg = r == 0 && out != NULL,
                                  .arg = r == 0 && out != NULL ? *(unsigned *)out : 0, RET(ERRNUM)};
     ft_path_end(&state, call, &args, r);
     return r;
