@@ -34,7 +34,7 @@
     X(8, NAME, unsigned)    /* name id of an application event */                               \
     X(9, CATEGORY, unsigned)                                                                    \
     X(10, FLAGS, unsigned)                                                                      \
-    /* Values of those rows only whose shape says so. No such row: the column is absent. */                                        \
+    /* Values of those rows only whose shape says so. No such row: the column is absent. */     \
     X(11, SIZE, signed)   /* - the size before of the same call */                              \
     X(12, OFFSET, signed) /* - where the access before to the file ended */                     \
     X(13, RESULT, signed)                                                                       \
