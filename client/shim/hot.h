@@ -199,8 +199,8 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
         word = ft_ring_reserve_more(writer, cursor, 1, end, &chunk);
         if (word == NULL) {
             uint64_t moved = result == FT_RESULT_SIZE || (flags & FT_CALL_BYTES_SIZE) ? size
-                             : result == FT_RESULT_SMALL                             ? offset
-                                                                                     : 0;
+                             : result == FT_RESULT_SMALL                              ? offset
+                                                                                      : 0;
             ft_ring_drop(writer, call, flags & FT_CALL_NO_BYTES ? 0 : moved, duration);
             return 1;
         }

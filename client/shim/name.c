@@ -141,7 +141,7 @@ static long readlink_of(int fd, char *buffer, size_t room)
 /* Whether the settings want this name; needs the whole of it, so relative ones are joined here. */
 static int is_wanted(int dirfd, const char *path, size_t n)
 {
-    if (!ft_process.filtered)
+    if (!ft_process.filtered || dirfd == FT_AT_SEARCHED)
         return 1;
     if (n > 0 && path[0] == '/')
         return ft_settings_wants(path, n);
@@ -172,7 +172,7 @@ uint32_t ft_name_path(int dirfd, const char *path, int *is_cut)
     if (!is_wanted(dirfd, path, n))
         return FT_FILE_EXCLUDED;
     struct definition d = {.type = FT_DEFINE_PATH, .bytes = path, .n = n, .flags = *is_cut ? FT_DEFINE_CUT : 0u};
-    if (path[0] != '/')
+    if (path[0] != '/' && dirfd != FT_AT_SEARCHED)
         d.base = dirfd == FT_AT_FDCWD ? cwd_file() : directory_file(dirfd);
     if (d.base == FT_FILE_EXCLUDED)
         d.base = 0;

@@ -48,9 +48,21 @@ static int record_failure(unsigned call, const struct ft_args *args, int r)
         list = built_;                                                                                       \
     }
 
+/* What a name without a slash is relative to, for calls that search PATH. */
+static int place_of(const char *path, int is_searched)
+{
+    if (!is_searched || !is_readable(path))
+        return FT_AT_FDCWD;
+    for (size_t i = 0; path[i] != 0; i++)
+        if (path[i] == '/')
+            return FT_AT_FDCWD;
+    return FT_AT_SEARCHED;
+}
+
 static int exec_by(unsigned call, exec_function *real, const char *path, char *const *argv, char *const *envp)
 {
-    const struct ft_args args = {PATH(path), RET(STATUS)};
+    int is_searched = call == FT_CALL_ID_execvp || call == FT_CALL_ID_execvpe || call == FT_CALL_ID_execlp;
+    const struct ft_args args = {AT(place_of(path, is_searched), path), RET(STATUS)};
     record_before(call, &args);
     WITH_ENVIRONMENT(list, envp)
     int r = real(path, argv, list);

@@ -14,7 +14,8 @@
 /* Any file that can be read stands for the library. */
 #define LIBRARY "/proc/self/exe"
 
-static int setup(void **state) {
+static int setup(void **state)
+{
     (void)state;
     memset(&ft_saved, 0, sizeof(ft_saved));
     memset(&ft_process, 0, sizeof(ft_process));
@@ -26,14 +27,17 @@ static int setup(void **state) {
     return 0;
 }
 
-static char **built(char *const *envp, struct ft_environment *e) {
-    if (!ft_environment_check(e, envp)) return NULL;
+static char **built(char *const *envp, struct ft_environment *e)
+{
+    if (!ft_environment_check(e, envp))
+        return NULL;
     char **list = calloc(ft_environment_entries(e), sizeof(char *));
     ft_environment_build(e, envp, list, malloc(e->preload_bytes + 1));
     return list;
 }
 
-static void assert_list(char **list, const char *const *expected) {
+static void assert_list(char **list, const char *const *expected)
+{
     assert_non_null(list);
     size_t n = 0;
     for (; expected[n] != NULL; n++) {
@@ -43,23 +47,25 @@ static void assert_list(char **list, const char *const *expected) {
     assert_null(list[n]);
 }
 
-static void nothing_is_built_where_nothing_is_missing(void **state) {
+static void nothing_is_built_where_nothing_is_missing(void **state)
+{
     (void)state;
     struct ft_environment e;
     char *envp[] = {"A=1", "LD_PRELOAD=x.so:" LIBRARY, "FLOWTAP_JOB=other", "FLOWTAP=1", NULL};
     assert_int_equal(ft_environment_check(&e, envp), 0);
 }
 
-static void an_empty_environment_gets_all_back(void **state) {
+static void an_empty_environment_gets_all_back(void **state)
+{
     (void)state;
     struct ft_environment e;
     char *envp[] = {NULL};
-    assert_list(built(envp, &e),
-                (const char *const[]){"LD_PRELOAD=" LIBRARY, "FLOWTAP=1", "FLOWTAP_JOB=j", NULL});
+    assert_list(built(envp, &e), (const char *const[]){"LD_PRELOAD=" LIBRARY, "FLOWTAP=1", "FLOWTAP_JOB=j", NULL});
     assert_list(built(NULL, &e), (const char *const[]){"LD_PRELOAD=" LIBRARY, "FLOWTAP=1", "FLOWTAP_JOB=j", NULL});
 }
 
-static void another_preload_is_kept_before_ours(void **state) {
+static void another_preload_is_kept_before_ours(void **state)
+{
     (void)state;
     struct ft_environment e;
     char *envp[] = {"LD_PRELOAD=libasan.so", "FLOWTAP=1", "B=2", NULL};
@@ -67,14 +73,16 @@ static void another_preload_is_kept_before_ours(void **state) {
                 (const char *const[]){"LD_PRELOAD=libasan.so:" LIBRARY, "FLOWTAP=1", "B=2", "FLOWTAP_JOB=j", NULL});
 }
 
-static void a_value_that_the_program_set_is_respected(void **state) {
+static void a_value_that_the_program_set_is_respected(void **state)
+{
     (void)state;
     struct ft_environment e;
     char *envp[] = {"FLOWTAP=0", "LD_PRELOAD=", NULL};
     assert_list(built(envp, &e), (const char *const[]){"FLOWTAP=0", "LD_PRELOAD=" LIBRARY, "FLOWTAP_JOB=j", NULL});
 }
 
-static void nothing_is_put_back_where_that_is_off_or_the_library_is_not_there(void **state) {
+static void nothing_is_put_back_where_that_is_off_or_the_library_is_not_there(void **state)
+{
     (void)state;
     struct ft_environment e;
     char *envp[] = {"A=1", NULL};
@@ -85,7 +93,8 @@ static void nothing_is_put_back_where_that_is_off_or_the_library_is_not_there(vo
     assert_int_equal(ft_environment_check(&e, envp), 0);
 }
 
-static void under_a_filter_the_new_image_is_told_not_to_attach(void **state) {
+static void under_a_filter_the_new_image_is_told_not_to_attach(void **state)
+{
     (void)state;
     struct ft_environment e;
     char *envp[] = {"FLOWTAP=1", "A=1", NULL};
@@ -95,7 +104,8 @@ static void under_a_filter_the_new_image_is_told_not_to_attach(void **state) {
     assert_int_equal(ft_environment_check(&e, cleaned), 0);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nothing_is_built_where_nothing_is_missing, setup),
         cmocka_unit_test_setup(an_empty_environment_gets_all_back, setup),

@@ -34,7 +34,8 @@ static const struct {
     {"/\xff*", "/\xff\xfe", 1, "any byte"},
 };
 
-static void each_glob_matches_as_documented(void **state) {
+static void each_glob_matches_as_documented(void **state)
+{
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct ft_globs globs = {0};
@@ -44,7 +45,8 @@ static void each_glob_matches_as_documented(void **state) {
     }
 }
 
-static void a_list_is_split_and_relative_globs_are_joined(void **state) {
+static void a_list_is_split_and_relative_globs_are_joined(void **state)
+{
     (void)state;
     struct ft_globs globs = {0};
     ft_globs_add_list(&globs, "/one:here/*::*.c");
@@ -55,14 +57,17 @@ static void a_list_is_split_and_relative_globs_are_joined(void **state) {
     assert_memory_equal(globs.entries[2].bytes, "*.c", 3);
 }
 
-static void more_globs_than_there_is_room_for_are_left_out(void **state) {
+static void more_globs_than_there_is_room_for_are_left_out(void **state)
+{
     (void)state;
     struct ft_globs globs = {0};
-    for (int i = 0; i < FT_GLOBS_MAX + 5; i++) ft_globs_add(&globs, "/x", 2);
+    for (int i = 0; i < FT_GLOBS_MAX + 5; i++)
+        ft_globs_add(&globs, "/x", 2);
     assert_int_equal(globs.count, FT_GLOBS_MAX);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_glob_matches_as_documented),
         cmocka_unit_test(a_list_is_split_and_relative_globs_are_joined),

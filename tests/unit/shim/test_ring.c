@@ -25,7 +25,8 @@ static uint8_t *seen; /* how often each number came out */
 static _Atomic int is_over;
 static volatile uint32_t from_handler; /* of this thread's handler */
 
-static int setup(void **state) {
+static int setup(void **state)
+{
     (void)state;
     struct ft_process *p = &ft_process;
     memset(p, 0, sizeof(*p));
@@ -51,7 +52,8 @@ static int setup(void **state) {
     return 0;
 }
 
-static int teardown(void **state) {
+static int teardown(void **state)
+{
     (void)state;
     munmap((void *)(uintptr_t)ft_process.base, ft_process.bytes);
     ft_wiped.base = 0;
@@ -60,38 +62,46 @@ static int teardown(void **state) {
 }
 
 /* One record of one to three slots that carries a number. Waits for room, as the shim never does. */
-static void publish(uint32_t number) {
+static void publish(uint32_t number)
+{
     struct ft_chunk_head *chunk;
     uint32_t slots = 1 + number % 3;
     uint64_t *word;
-    while ((word = ft_ring_reserve(ft_thread.writer, slots, ft_ticks(), &chunk)) == NULL) ft_thread.writer->retry_ticks = 0;
+    while ((word = ft_ring_reserve(ft_thread.writer, slots, ft_ticks(), &chunk)) == NULL)
+        ft_thread.writer->retry_ticks = 0;
     word[1] = number;
-    for (uint32_t i = 1; i < slots; i++) word[i * FT_SLOT_WORDS] = number;
+    for (uint32_t i = 1; i < slots; i++)
+        word[i * FT_SLOT_WORDS] = number;
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, slots, 1, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
 }
 
-static void take(const uint64_t *word, uint32_t slots) {
+static void take(const uint64_t *word, uint32_t slots)
+{
     uint32_t number = (uint32_t)word[1];
     assert_true(number < NUMBERS);
     assert_int_equal(slots, 1 + number % 3);
-    for (uint32_t i = 1; i < slots; i++) assert_int_equal(word[i * FT_SLOT_WORDS], number);
+    for (uint32_t i = 1; i < slots; i++)
+        assert_int_equal(word[i * FT_SLOT_WORDS], number);
     seen[number]++;
 }
 
 /* Reads a chunk from `slot` on; returns how far it is published. */
-static uint32_t read_chunk(const struct ft_chunk_head *chunk, uint32_t slot) {
+static uint32_t read_chunk(const struct ft_chunk_head *chunk, uint32_t slot)
+{
     while (slot < FT_CHUNK_SLOTS) {
-        const uint64_t *word =
-            (const void *)((const char *)chunk + FT_CHUNK_HEAD_BYTES + (size_t)slot * FT_SLOT_BYTES);
+        const uint64_t *word = (const void *)((const char *)chunk + FT_CHUNK_HEAD_BYTES + (size_t)slot * FT_SLOT_BYTES);
         uint64_t head = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-        if (FT_W0_KIND(head) == FT_RECORD_NONE || FT_W0_FILL(head) != (uint16_t)chunk->fill) break;
-        if (FT_W0_KIND(head) == FT_RECORD_CALL) take(word, FT_W0_SLOTS(head));
+        if (FT_W0_KIND(head) == FT_RECORD_NONE || FT_W0_FILL(head) != (uint16_t)chunk->fill)
+            break;
+        if (FT_W0_KIND(head) == FT_RECORD_CALL)
+            take(word, FT_W0_SLOTS(head));
         slot += FT_W0_SLOTS(head);
     }
     return slot;
 }
 
-static void *drain(void *unused) {
+static void *drain(void *unused)
+{
     (void)unused;
     uint64_t fills[CHUNKS] = {0};
     uint32_t slots[CHUNKS] = {0};
@@ -99,12 +109,14 @@ static void *drain(void *unused) {
         last = is_over;
         for (uint32_t i = 0; i < CHUNKS; i++) {
             uint8_t *state = &ft_head()->chunk_state[i], now = __atomic_load_n(state, __ATOMIC_ACQUIRE);
-            if (now != FT_CHUNK_FILLING && now != FT_CHUNK_FULL) continue;
+            if (now != FT_CHUNK_FILLING && now != FT_CHUNK_FULL)
+                continue;
             struct ft_chunk_head *chunk = ft_chunk(i);
             uint64_t fill = __atomic_load_n(&chunk->fill, __ATOMIC_ACQUIRE);
             if (now == FT_CHUNK_FILLING && fill == fills[i] && slots[i] == FT_CHUNK_SLOTS)
                 continue; /* read to its end, or just taken and its head not written yet */
-            if (fill != fills[i]) slots[i] = 0;
+            if (fill != fills[i])
+                slots[i] = 0;
             fills[i] = fill;
             slots[i] = read_chunk(chunk, slots[i]);
             if (now == FT_CHUNK_FULL && slots[i] == FT_CHUNK_SLOTS)
@@ -114,36 +126,45 @@ static void *drain(void *unused) {
     return NULL;
 }
 
-static void *write_numbers(void *first) {
+static void *write_numbers(void *first)
+{
     assert_int_equal(ft_thread_start(), 0);
-    for (uint32_t i = 0; i < RECORDS; i++) publish((uint32_t)(uintptr_t)first + i);
+    for (uint32_t i = 0; i < RECORDS; i++)
+        publish((uint32_t)(uintptr_t)first + i);
     return NULL;
 }
 
-static void on_timer(int signal) {
+static void on_timer(int signal)
+{
     (void)signal;
-    for (int i = 0; i < 200 && from_handler < RECORDS; i++) publish(THREADS * RECORDS + from_handler++);
+    for (int i = 0; i < 200 && from_handler < RECORDS; i++)
+        publish(THREADS * RECORDS + from_handler++);
 }
 
-static void run_threads(int count) {
+static void run_threads(int count)
+{
     pthread_t reader, writers[THREADS];
     assert_int_equal(pthread_create(&reader, NULL, drain, NULL), 0);
     for (int i = 0; i < count; i++)
         assert_int_equal(pthread_create(&writers[i], NULL, write_numbers, (void *)(uintptr_t)(i * RECORDS)), 0);
-    for (int i = 0; i < count; i++) pthread_join(writers[i], NULL);
+    for (int i = 0; i < count; i++)
+        pthread_join(writers[i], NULL);
     is_over = 1;
     pthread_join(reader, NULL);
 }
 
-static void each_record_of_four_threads_comes_out_once(void **state) {
+static void each_record_of_four_threads_comes_out_once(void **state)
+{
     (void)state;
     run_threads(THREADS);
     for (uint32_t i = 0; i < THREADS * RECORDS; i++)
-        if (seen[i] != 1) fail_msg("record %u came out %u times", i, seen[i]);
+        if (seen[i] != 1)
+            fail_msg("record %u came out %u times", i, seen[i]);
 }
 
 /* The handler runs on the writing thread, so it changes chunks between any two of its instructions. */
-static void records_of_a_handler_and_its_victim_come_out_once(void **state) {
+static void records_of_a_handler_and_its_victim_come_out_once(void **state)
+{
     (void)state;
     sigset_t alarms;
     sigemptyset(&alarms);
@@ -157,25 +178,31 @@ static void records_of_a_handler_and_its_victim_come_out_once(void **state) {
     struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &often, NULL);
     pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
-    for (uint32_t i = 0; i < RECORDS; i++) publish(i);
+    for (uint32_t i = 0; i < RECORDS; i++)
+        publish(i);
     setitimer(ITIMER_REAL, &never, NULL);
     pthread_sigmask(SIG_BLOCK, &alarms, NULL);
     is_over = 1;
     pthread_join(reader, NULL);
     for (uint32_t i = 0; i < RECORDS; i++)
-        if (seen[i] != 1) fail_msg("record %u came out %u times", i, seen[i]);
+        if (seen[i] != 1)
+            fail_msg("record %u came out %u times", i, seen[i]);
     for (uint32_t i = 0; i < from_handler; i++)
-        if (seen[THREADS * RECORDS + i] != 1) fail_msg("handler's record %u came out %u times", i, seen[THREADS * RECORDS + i]);
+        if (seen[THREADS * RECORDS + i] != 1)
+            fail_msg("handler's record %u came out %u times", i, seen[THREADS * RECORDS + i]);
 }
 
-static void without_a_reader_events_are_dropped_into_the_totals(void **state) {
+static void without_a_reader_events_are_dropped_into_the_totals(void **state)
+{
     (void)state;
     assert_int_equal(ft_thread_start(), 0);
     struct ft_chunk_head *chunk;
     uint32_t kept = 0;
-    while (ft_ring_reserve(ft_thread.writer, 1, ft_ticks(), &chunk) != NULL) kept++;
+    while (ft_ring_reserve(ft_thread.writer, 1, ft_ticks(), &chunk) != NULL)
+        kept++;
     assert_int_equal(kept, CHUNKS * FT_CHUNK_SLOTS);
-    for (unsigned call = 1; call <= 300; call++) ft_ring_drop(ft_thread.writer, call, 10, 2);
+    for (unsigned call = 1; call <= 300; call++)
+        ft_ring_drop(ft_thread.writer, call, 10, 2);
     assert_int_equal(ft_thread.line->dropped, 300);
     uint64_t count = 0, bytes = 0, ticks = 0, others = 0;
     for (uint32_t copy = 0; copy < FT_TOTALS_COPIES; copy++) {
@@ -194,7 +221,8 @@ static void without_a_reader_events_are_dropped_into_the_totals(void **state) {
     assert_int_equal(others, 300 - (FT_TOTALS_ROWS - 1)); /* what found no row of its own */
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_record_of_four_threads_comes_out_once, setup, teardown),
         cmocka_unit_test_setup_teardown(records_of_a_handler_and_its_victim_come_out_once, setup, teardown),
