@@ -43,7 +43,7 @@ SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
 # ---------------------------------------------------------------------------------------------------------------- flags
 
-CFLAGS ?= -O2 -g
+CFLAGS ?= $(if $(VARIANT),-O1,-O2) -g
 WERROR ?= -Werror
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion -Wvla -Wformat=2 $(WERROR)
 FORTIFY := $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
