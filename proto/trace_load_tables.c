@@ -171,12 +171,14 @@ static int load_call(struct ft_trace_reader *reader, const Flowtap__Call *from)
 
     if (from->id >= FT_TRACE_CALL_MAX)
         return -EBADMSG;
-    call = &reader->calls[from->id];
+    call = ft_arena_alloc(&reader->arena, sizeof(*call));
+    if (!call)
+        return -ENOMEM;
     call->group = from->group <= UINT8_MAX ? (uint8_t)from->group : 0;
     if (ft_record_bytes(&reader->arena, from->name, &call->name) ||
         ft_record_bytes(&reader->arena, from->category, &call->category))
         return -ENOMEM;
-    reader->has_call[from->id] = true;
+    reader->calls[from->id] = call;
     return 0;
 }
 

@@ -34,7 +34,8 @@ bool ft_problem_is_damage(unsigned kind)
 void ft_reader_note(struct ft_trace_reader *reader, unsigned kind, uint64_t offset, uint64_t length)
 {
     reader->is_partial |= ft_problem_is_damage(kind);
-    if (reader->problem_count < FT_TRACE_PROBLEMS_MAX) {
+    if (reader->problem_count < FT_TRACE_PROBLEMS_MAX &&
+        ft_array_grow(&reader->problems, &reader->problem_cap, reader->problem_count, sizeof(*reader->problems)) == 0) {
         reader->problems[reader->problem_count++] = (struct ft_trace_problem){
             .kind = (uint8_t)kind,
             .offset = offset,
@@ -43,7 +44,7 @@ void ft_reader_note(struct ft_trace_reader *reader, unsigned kind, uint64_t offs
         };
         return;
     }
-    for (size_t i = FT_TRACE_PROBLEMS_MAX; i > 0; i--) {
+    for (size_t i = reader->problem_count; i > 0; i--) {
         if (reader->problems[i - 1].kind == kind || i == 1) {
             reader->problems[i - 1].count++;
             return;
@@ -80,7 +81,7 @@ static struct ft_trace_reader *create(const struct ft_trace_reader_options *opti
 // The most ids that an honest file of this size has: each costs some bytes,
 // even after zlib.
 #define IDS_PER_BYTE 64
-#define IDS_MIN (UINT64_C(1) << 20)
+#define IDS_MIN (UINT64_C(1) << 16)
 
 static void set_id_limits(struct ft_trace_reader *reader)
 {
@@ -186,6 +187,7 @@ void ft_trace_reader_close(struct ft_trace_reader *reader)
     }
     ft_arena_fini(&reader->arena);
     ft_source_close(&reader->source);
+    free(reader->problems);
     free(reader);
 }
 
@@ -239,7 +241,7 @@ const struct ft_trace_thread *ft_trace_reader_thread(const struct ft_trace_reade
 
 const struct ft_trace_call *ft_trace_reader_call(const struct ft_trace_reader *reader, unsigned call)
 {
-    return call < FT_TRACE_CALL_MAX && reader->has_call[call] ? &reader->calls[call] : NULL;
+    return call < FT_TRACE_CALL_MAX ? reader->calls[call] : NULL;
 }
 
 const struct ft_tag *ft_trace_reader_context(const struct ft_trace_reader *reader, uint32_t id, size_t *count)

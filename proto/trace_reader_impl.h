@@ -80,22 +80,21 @@ struct ft_trace_reader {
     struct ft_trace_header header;
     bool has_header;
     bool is_closed;
-    struct ft_pages names;     // struct ft_bytes; data NULL where there is none
-    struct ft_pages files;     // struct ft_reader_file
-    struct ft_pages places;    // struct ft_reader_place
-    struct ft_pages processes; // struct ft_reader_process *
-    struct ft_pages threads;   // struct ft_reader_thread
-    struct ft_pages contexts;  // struct ft_reader_context
-    struct ft_trace_call calls[FT_TRACE_CALL_MAX];
-    bool has_call[FT_TRACE_CALL_MAX];
+    struct ft_pages names;                          // struct ft_bytes; data NULL where there is none
+    struct ft_pages files;                          // struct ft_reader_file
+    struct ft_pages places;                         // struct ft_reader_place
+    struct ft_pages processes;                      // struct ft_reader_process *
+    struct ft_pages threads;                        // struct ft_reader_thread
+    struct ft_pages contexts;                       // struct ft_reader_context
+    struct ft_trace_call *calls[FT_TRACE_CALL_MAX]; // NULL where there is no record
     FT_LIST(struct ft_trace_gap) gaps;
     FT_LIST(struct ft_trace_loss) losses;
     FT_LIST(struct ft_trace_clock) clocks;
     FT_LIST(struct ft_trace_profile) profiles;
     FT_LIST(struct ft_trace_block) blocks;
     uint64_t events;
-    struct ft_trace_problem problems[FT_TRACE_PROBLEMS_MAX];
-    size_t problem_count;
+    struct ft_trace_problem *problems; // not in the arena: its end is a problem too
+    size_t problem_count, problem_cap;
     bool is_partial;
     struct ft_trace_frames frames[FT_TRACE_FRAME_KINDS];
     uint64_t frame_count;
