@@ -12,6 +12,7 @@ struct ft_fd *ft_fd_leaves[FT_FD_DIRECT / FT_FD_LEAF];
 
 /* Descriptors from FT_FD_DIRECT on: root -> page of leaf pointers -> leaf. FT_FD_MAX = MID * MID * FT_FD_LEAF * 2. */
 static struct ft_fd **far_pages[FT_FD_MAX / (MID * FT_FD_LEAF)];
+static uint32_t far_count; /* pages at and above it were never made */
 
 /* Free descriptions, a stack: number of the first + 1 | tag << 32, so that a number taken and put back is noticed. */
 static uint64_t free_descriptions;
@@ -55,6 +56,10 @@ struct ft_fd *ft_fd_make(int fd)
         slots = page_at(&ft_fd_leaves[leaf]);
     } else {
         struct ft_fd **page = page_at(&far_pages[leaf / MID]);
+        uint32_t count = __atomic_load_n(&far_count, __ATOMIC_RELAXED);
+        while (count <= leaf / MID && !__atomic_compare_exchange_n(&far_count, &count, leaf / MID + 1, 0,
+                                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        }
         slots = page != NULL ? page_at(&page[leaf % MID]) : NULL;
     }
     return slots != NULL ? &slots[(unsigned)fd % FT_FD_LEAF] : NULL;
@@ -226,7 +231,7 @@ static void forget(int directories_only)
 {
     for (int i = 0; i < FT_FD_DIRECT / FT_FD_LEAF; i++)
         forget_leaf(ft_fd_leaves[i], directories_only);
-    for (size_t i = 0; i < sizeof(far_pages) / sizeof(far_pages[0]); i++)
+    for (uint32_t i = 0; i < __atomic_load_n(&far_count, __ATOMIC_RELAXED); i++)
         for (int j = 0; far_pages[i] != NULL && j < MID; j++)
             forget_leaf(far_pages[i][j], directories_only);
 }
