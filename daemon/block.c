@@ -45,9 +45,22 @@ int64_t ft_block_due_ns(const struct ft_job *job, int64_t now_ns)
     return waiting >= (uint64_t)config->block_events ? now_ns : due_ns;
 }
 
+// A file that is about to be followed by the next one ends with the processes as they stand.
+static void put_last_records(struct ft_job *job, int64_t now_ns)
+{
+    if (!job->storage.writer || !ft_storage_wants_next(&job->storage, job, now_ns))
+        return;
+    struct ft_drain drain = {
+        .writer = job->storage.writer, .part = job->storage.part, .view = &job->view, .now_ns = now_ns};
+    for (struct ft_process *process = job->processes; process; process = process->next)
+        if (process->trace_part == drain.part)
+            ft_account_put(&drain, process);
+}
+
 void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, bool must_not_wait)
 {
     struct ft_daemon *daemon = job->daemon;
+    put_last_records(job, now_ns);
     bool has_file = ft_storage_begin(&job->storage, job, now_ns) == 0;
     *drain = (struct ft_drain){
         .batch = &job->batch,
@@ -65,6 +78,7 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
     };
     ft_clock_tick(&daemon->clock, true);
     ft_clock_view_init(&job->view, &daemon->clock);
+    ft_storage_note_clock(&job->storage, &daemon->clock, now_ns);
 }
 
 void ft_block_cut_off(struct ft_job *job, struct ft_process *process)

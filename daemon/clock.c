@@ -159,6 +159,14 @@ void ft_clock_tick(struct ft_clock_pairs *clock, bool must)
     pthread_mutex_unlock(&clock->lock);
 }
 
+struct ft_clock_pair ft_clock_last(struct ft_clock_pairs *clock)
+{
+    pthread_mutex_lock(&clock->lock);
+    struct ft_clock_pair pair = clock->count ? clock->pairs[clock->count - 1] : (struct ft_clock_pair){0};
+    pthread_mutex_unlock(&clock->lock);
+    return pair;
+}
+
 int64_t ft_clock_error_ns(struct ft_clock_pairs *clock)
 {
     pthread_mutex_lock(&clock->lock);

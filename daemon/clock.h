@@ -51,6 +51,9 @@ void ft_clock_tick(struct ft_clock_pairs *clock, bool must);
 // For tests and for pairs from elsewhere: ticks and nanoseconds both rise, others are ignored.
 void ft_clock_push(struct ft_clock_pairs *clock, struct ft_clock_pair pair, int64_t window_ns);
 
+// The newest pair.
+struct ft_clock_pair ft_clock_last(struct ft_clock_pairs *clock);
+
 // Bound of a time's error, to be stated in the trace.
 int64_t ft_clock_error_ns(struct ft_clock_pairs *clock);
 

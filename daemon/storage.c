@@ -16,6 +16,7 @@
 
 #define RETRY_NS INT64_C(1000000000)
 #define PARTS_MAX 1000000
+#define CLOCK_INTERVAL_NS INT64_C(10000000000)
 // What a time's error may come to over a file's life, as a header is written at its beginning.
 #define ERROR_BOUND_MIN_NS 1000
 
@@ -159,6 +160,7 @@ int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now
     storage->retry_ns = 0;
     storage->part++;
     storage->created_ns = now_ns;
+    storage->next_clock_ns = now_ns;
     return 0;
 }
 
@@ -223,6 +225,17 @@ int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now
     if (write_all(storage, &job->daemon->status) < 0)
         cut_back(storage);
     return r;
+}
+
+void ft_storage_note_clock(struct ft_storage *storage, struct ft_clock_pairs *clock, int64_t now_ns)
+{
+    if (!storage->writer || now_ns < storage->next_clock_ns)
+        return;
+    struct ft_clock_pair pair = ft_clock_last(clock);
+    struct ft_trace_clock record = {
+        .mono_ns = pair.mono_ns, .ticks = pair.ticks, .realtime_offset_ns = ft_clock_realtime_offset_ns()};
+    ft_trace_writer_put_clock(storage->writer, &record);
+    storage->next_clock_ns = now_ns + CLOCK_INTERVAL_NS;
 }
 
 void ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)

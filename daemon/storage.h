@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/clock.h"
 #include "proto/trace_writer.h"
 
 struct ft_daemon;
@@ -21,11 +22,12 @@ struct ft_job;
 struct ft_storage {
     struct ft_trace_writer *writer; // NULL: no file yet
     int fd;
-    uint32_t part;      // counts the files of this job, from 1: ids of another part mean nothing
-    int64_t created_ns; // CLOCK_MONOTONIC
-    int64_t retry_ns;   // the disk is full: blocks are not tried before; 0: it is not
-    uint32_t number;    // n of the next file's name
-    bool has_failed;    // said once that no file can be made
+    uint32_t part;         // counts the files of this job, from 1: ids of another part mean nothing
+    int64_t created_ns;    // CLOCK_MONOTONIC
+    int64_t next_clock_ns; // when the next CLOCK record is due
+    int64_t retry_ns;      // the disk is full: blocks are not tried before; 0: it is not
+    uint32_t number;       // n of the next file's name
+    bool has_failed;       // said once that no file can be made
     char path[4096];
 };
 
@@ -41,6 +43,9 @@ bool ft_storage_is_full(struct ft_storage *storage, struct ft_job *job, int64_t 
 // Writes what the writer has in its buffer. -ENOSPC (EDQUOT, EIO, ...): blocks are gone, *rows_lost of them, and the
 // records are kept for later.
 int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now_ns, uint64_t *rows_lost);
+
+// Notes how the clocks stand, now and then.
+void ft_storage_note_clock(struct ft_storage *storage, struct ft_clock_pairs *clock, int64_t now_ns);
 
 // Index and end; closes the file. Does nothing where there is none.
 void ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
