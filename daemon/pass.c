@@ -60,16 +60,17 @@ static uint32_t chunks_to_be_had(const struct ft_segment *segment)
     return all < segment->geometry.chunks_max ? all : segment->geometry.chunks_max;
 }
 
-// The shim found no chunk: it gets more, on the daemon's account and within the user's share.
+// A ring that is nearly full, or was, becomes larger: on the daemon's account and within the user's share.
 static void grant_chunks(struct ft_job *job, struct ft_process *process)
 {
     struct ft_segment *segment = &process->segment;
     uint32_t now = chunks_to_be_had(segment);
-    if (segment->counts.chunks_wanted == process->chunks_wanted)
-        return;
+    bool was_full = segment->counts.chunks_wanted != process->chunks_wanted;
     process->chunks_wanted = segment->counts.chunks_wanted;
-    process->is_pressed = true;
-    if (now >= segment->geometry.chunks_max || segment->counts.chunks_ready < now)
+    process->is_pressed |= was_full || segment->counts.chunks_used * 2 >= now;
+    bool shim_grows = segment->counts.chunks_ready + FT_CHUNKS_STEP <= now; // it has memory of its own to come
+    bool is_nearly_full = segment->counts.chunks_used * 4 >= now * 3;
+    if ((!was_full && !is_nearly_full) || now >= segment->geometry.chunks_max || shim_grows)
         return;
     uint64_t bytes = (uint64_t)GRANT_CHUNKS * FT_CHUNK_BYTES;
     if (!ft_users_take_bytes(&job->daemon->users, process->uid, bytes))
@@ -90,7 +91,6 @@ static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
         ft_block_cut_off(job, process);
     if (changed) {
         process->look_interval_ns = config->poll_busy_ns;
-        process->is_pressed |= process->segment.counts.chunks_used * 2 >= chunks_to_be_had(&process->segment);
         grant_chunks(job, process);
         if (!process->oldest_ns && ft_block_waiting(process))
             process->oldest_ns = now_ns;

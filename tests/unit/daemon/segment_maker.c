@@ -62,11 +62,11 @@ void maker_init(struct maker *maker)
         .lines_max = MAKER_LINES,
         .pool_page = POOL_PAGE,
         .chunks_max = MAKER_CHUNKS,
-        .chunks_ready = MAKER_CHUNKS,
+        .chunks_ready = FT_CHUNKS_BY_SHIM,
         .totals_copies = 1,
         .ready = 1,
     };
-    memset(maker->head->chunk_state, FT_CHUNK_FREE, MAKER_CHUNKS);
+    memset(maker->head->chunk_state, FT_CHUNK_FREE, FT_CHUNKS_BY_SHIM); // the daemon makes the others
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     maker->hello->pid = maker->hello->tid = (uint32_t)getpid();
