@@ -31,7 +31,7 @@ FAMILY = {
 }
 UNNAMED = ("close", "seek", "unlink", "rename", "mkdir", "link", "truncate", "sync")
 # names and numbers that differ from run to run
-TEMPORARY = re.compile(r"((?:/tmp/cc|/sort|/pymp-|/dev/shm/sem\.|/tmp_(?:idx|pack|obj)_|/\.git/t|fetch-pack )|^/tmp/(?=\w{8}$))\w{4,8}\b")
+TEMPORARY = re.compile(r"((?:/tmp/cc|/sort|/sed|/st|/tmp|/pymp-|/dev/shm/sem\.|/tmp_(?:idx|pack|obj)_|/\.git/t|fetch-pack )|^/tmp/(?=\w{8}$))\w{4,8}\b")
 
 
 def family_of(name):
@@ -49,6 +49,8 @@ def plain_path(path, pid):
     if re.match(r"(pipe|socket|anon_inode|memfd|net|UNIX|TCP|UDP)\b", path) or path.startswith("/memfd:"):
         return re.split(r"[:\[]", path.lstrip("/"), maxsplit=1)[0]
     path = TEMPORARY.sub(r"\1*", path)
+    if re.match(r"/(dev|proc/self|proc/\d+)/fd/\d+$", path):
+        return "pipe"  # what a shell's <(command) is called
     path = re.sub(r"^/proc/(self|%d)(?=/|$)" % pid, "/proc/PID", path)
     return os.path.realpath(path.removesuffix(" (deleted)"))
 
@@ -96,7 +98,7 @@ def owed_of_strace(image, families):
         if who == "libc":
             assert entry in libc.ENTRIES, f"libc's {entry} did {c.name}({c.arguments}): not in the written list"
             role = libc.ENTRIES[entry][2].get(c.name, libc.ENTRIES[entry][0])
-        path = plain_path(c.path if family == "open" else c.first_fd()[1], image.pid)
+        path = plain_path(c.path if family == "open" else c.source_fd()[1], image.pid)
         if family == "open" and c.error:
             path = plain_path(c.name_argument(), image.pid)
         if role == libc.OWN or (role == libc.OPEN_EVENT and c.error):

@@ -72,6 +72,14 @@ class Call:
             return None, None
         return (None if match[1] == "AT_FDCWD" else int(match[1])), unescape(match[2])
 
+    def source_fd(self):
+        """(number, path) of the descriptor that data comes from or goes to; a transfer counts on its source."""
+        if self.name != "sendfile":
+            return self.first_fd()
+        target = FD.match(self.arguments)
+        source = FD.match(self.arguments, target.end())
+        return int(source[1]), unescape(source[2])
+
     def name_argument(self):
         """The path argument made absolute by the directory that strace shows."""
         text = STRING.search(self.arguments)

@@ -118,6 +118,21 @@ def test_python_pool_of_eight(tap, method):
     assert 1 <= len(workers) <= 8 and len(trace.processes()) >= 9
 
 
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("ending", ["terminate()", "close()", "apply(os.getpid)"])
+def test_python_pool_that_is_not_joined(tap, method, ending):
+    make_pool(tap.work)
+    script = (tap.work / "pool.py").read_text().replace("pool.close()\n        pool.join()", f"pool.{ending}")
+    (tap.work / "pool.py").write_text(script)
+    trace = tap.run(["/usr/bin/python3", "-S", "-E", "-B", "pool.py", method])
+    for i in range(16):
+        size = sum(100 + i + k for k in range(10))
+        path = str(tap.work / f"own-{i}")
+        assert sum(e["result"] for e in trace.events(name="write") if e.get("path") == path) == size
+        assert trace.file(path)["read_bytes"] == size
+    assert trace.summary()["dropped"] == 0
+
+
 def compare_by_file(tap, argv, prepare):
     import collections
     import sys

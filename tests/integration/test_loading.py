@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Other libraries beside ours: allocators that write, plugins that skip preloads, sanitizers, many objects."""
 
+import shutil
+
 import pytest
 
 import harness
@@ -157,3 +159,17 @@ def test_text_without_interpreter_is_enoexec(tap):
     code = "import os\ntry:\n    os.posix_spawn('./script', ['script'], os.environ)\nexcept OSError as e:\n    print(e.errno)"
     trace = tap.run(["/usr/bin/python3", "-c", code])
     assert trace.ran.stdout == b"8\n"
+
+
+@pytest.mark.parametrize("name", ["calls_dup", "calls_stdio", "stdio_threads", "fork_idle", "tls_end"])
+def test_valgrind_finds_nothing(tap, name):
+    harness.needs_program("valgrind")
+    argv = ["valgrind", "-q", "--error-exitcode=9", "--child-silent-after-fork=yes", harness.program(name)]
+    plain = tap.plain(argv, deadline=120)
+    harness.needs(plain.returncode == 0, f"valgrind complains of the untraced program: {plain.stderr[-200:]}")
+    shutil.rmtree(tap.work)
+    tap.work.mkdir()
+    daemon = tap.daemon()
+    traced = daemon.call(argv, cwd=tap.work, deadline=120)
+    assert traced.same() == plain.same()
+    assert daemon.stop().summary()["events"] > 10

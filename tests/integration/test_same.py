@@ -73,6 +73,10 @@ COMMANDS = {
     "node": "node -e 'const fs = require(\"fs\"); fs.writeFileSync(\"nf\", \"x\".repeat(999)); console.log(fs.statSync(\"nf\").size);"
             " fs.readFile(\"a.txt\", \"utf8\", (e, d) => { console.log(d); process.exit(3); })'",
     "node child": "node -e 'console.log(require(\"child_process\").execSync(\"cat a.txt\").toString())'",
+    "java": "printf 'public class M { public static void main(String[] a) throws Exception { System.out.println(\"java\"); "
+            "Process p = new ProcessBuilder(\"cat\", \"a.txt\").start(); System.out.println(new String(p.getInputStream().readAllBytes()) "
+            "+ p.waitFor()); java.nio.file.Files.writeString(java.nio.file.Path.of(\"jf\"), \"x\".repeat(999)); System.exit(3); } }' > M.java; "
+            "java -XX:-UsePerfData M.java",
     "sqlite3": "sqlite3 s.db 'create table t(a,b); insert into t values(1,2),(3,4); select sum(a*b) from t'; sqlite3 s.db .dump; sqlite3 s.db 'syntax error'",
     "git": "export HOME=$PWD GIT_AUTHOR_DATE=2020-01-01T00:00:00Z GIT_COMMITTER_DATE=2020-01-01T00:00:00Z; git init -q -b main r && "
            "cp lines r/ && git -C r add . && git -C r -c user.name=a -c user.email=b commit -q -m m && git -C r log --format=%H && "
@@ -105,7 +109,7 @@ COMMANDS = {
 
 PROGRAM_OF = {"tar and gzip": "tar", "gdb batch": "gdb", "node child": "node", "perl temporary": "perl", "ssh": "ssh"}
 NEEDED = {name: PROGRAM_OF.get(name, name.split()[0]) for name in COMMANDS
-          if name.split()[0] in ("tar", "gzip", "bzip2", "xz", "zstd", "perl", "node", "sqlite3", "git", "gcc", "gdb", "ssh", "jq",
+          if name.split()[0] in ("tar", "gzip", "bzip2", "xz", "zstd", "perl", "java", "node", "sqlite3", "git", "gcc", "gdb", "ssh", "jq",
                                  "bc", "fakeroot", "setpriv", "unshare", "cpio", "rsync", "zip", "file", "dash", "make")}
 
 
