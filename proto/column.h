@@ -23,25 +23,25 @@
 
 // What a column holds (enum ft_column); proto/trace_block.h tells how the
 // numbers become rows. "signed" columns hold two's complement numbers.
-#define FT_COLUMNS(X)                                                                           \
-    X(1, START, signed)     /* start - end of the row before in the run; 0 in its first */      \
-    X(2, DUR, unsigned)     /* end - start, ns */                                               \
-    X(3, CALL, unsigned)    /* call id */                                                       \
-    X(4, KIND, unsigned)    /* ft_event_kind */                                                 \
-    X(5, FILE, signed)      /* file - file of the row before in the run (0 before its first) */ \
-    X(6, SHAPE, unsigned)   /* how the values below are told, see FT_SHAPE_* */                 \
-    X(7, CONTEXT, unsigned) /* context id */                                                    \
-    X(8, NAME, unsigned)    /* name id of an application event */                               \
-    X(9, CATEGORY, unsigned)                                                                    \
-    X(10, FLAGS, unsigned)                                                                      \
-    /* Values of those rows only whose shape says so. No such row: the column is absent. */     \
-    X(11, SIZE, signed)   /* - the size before of the same call */                              \
-    X(12, OFFSET, signed) /* - where the access before to the file ended */                     \
-    X(13, RESULT, signed)                                                                       \
-    X(14, BYTES, unsigned)                                                                      \
-    X(15, ARG, unsigned)                                                                        \
-    X(16, ERR, signed)                                                                          \
-    X(17, FILE2, signed) /* - file */                                                           \
+#define FT_COLUMNS(X)                                                                       \
+    X(1, START, signed)     /* start - end of the row before in the run; 0 in its first */  \
+    X(2, DUR, unsigned)     /* end - start, ns */                                           \
+    X(3, CALL, unsigned)    /* call id */                                                   \
+    X(4, KIND, unsigned)    /* ft_event_kind */                                             \
+    X(5, FILE, unsigned)    /* which file, by those before: see struct ft_recent_files */   \
+    X(6, SHAPE, unsigned)   /* how the values below are told, see FT_SHAPE_* */             \
+    X(7, CONTEXT, unsigned) /* context id */                                                \
+    X(8, NAME, unsigned)    /* name id of an application event */                           \
+    X(9, CATEGORY, unsigned)                                                                \
+    X(10, FLAGS, unsigned)                                                                  \
+    /* Values of those rows only whose shape says so. No such row: the column is absent. */ \
+    X(11, SIZE, signed)   /* - the size before of the same call */                          \
+    X(12, OFFSET, signed) /* - where the access before to the file ended */                 \
+    X(13, RESULT, signed)                                                                   \
+    X(14, BYTES, unsigned)                                                                  \
+    X(15, ARG, unsigned)                                                                    \
+    X(16, ERR, signed)                                                                      \
+    X(17, FILE2, signed) /* - file */                                                       \
     X(18, FD, signed)    /* - fd of the row before in the run (-1 before its first) */
 
 #define FT_COLUMN_ENUM(number, name, sign) FT_COLUMN_##name = (number),

@@ -189,16 +189,18 @@ struct ft_any {
 #define ROWS_AHEAD 12U
 
 static void fill_run(struct ft_block_columns *columns, struct ft_shape_state *state, const struct ft_event *rows,
-                     const uint32_t *order, const struct ft_block_run *run, struct ft_any *any)
+                     const uint32_t *order, const struct ft_block_run *run, struct ft_recent_files *recent,
+                     struct ft_any *any)
 {
     uint64_t *start = columns->numbers[FT_COLUMN_START] + run->first,
              *dur = columns->numbers[FT_COLUMN_DUR] + run->first;
     uint64_t *call = columns->numbers[FT_COLUMN_CALL] + run->first;
     uint64_t *file = columns->numbers[FT_COLUMN_FILE] + run->first;
     uint64_t *shape = columns->numbers[FT_COLUMN_SHAPE] + run->first;
-    uint64_t end = (uint64_t)rows[order[run->first]].start_ns, file_before = 0;
+    uint64_t end = (uint64_t)rows[order[run->first]].start_ns;
 
     ft_shape_begin_run(state);
+    ft_recent_files_begin_run(recent);
     for (uint32_t i = 0; i < run->count; i++) {
         const struct ft_event *row = &rows[order[run->first + i]];
         uint32_t ahead = i + ROWS_AHEAD < run->count ? i + ROWS_AHEAD : i;
@@ -210,8 +212,7 @@ static void fill_run(struct ft_block_columns *columns, struct ft_shape_state *st
         dur[i] = (uint64_t)row->dur_ns;
         end = (uint64_t)row->start_ns + dur[i];
         call[i] = row->call;
-        file[i] = row->file - file_before;
-        file_before = row->file;
+        file[i] = ft_recent_files_encode(recent, row->file);
         shape[i] = shape_of(columns, state, row);
 #define ANY_OR(column, field) any->field |= row->field;
         SECOND_PASS_COLUMNS(ANY_OR)
@@ -272,6 +273,7 @@ int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_eve
     static const enum ft_column dense[] = {FT_COLUMN_START, FT_COLUMN_DUR, FT_COLUMN_CALL, FT_COLUMN_FILE,
                                            FT_COLUMN_SHAPE};
     struct ft_shape_state *state = calloc(1, sizeof(*state));
+    struct ft_recent_files recent = {0};
     struct ft_any any = {0};
     int rc = state ? grow(columns, order->row_count) : -ENOMEM;
     size_t used = 0;
@@ -287,7 +289,7 @@ int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_eve
 #undef PLACE
     columns->spare = columns->memory + columns->cap * used;
     for (size_t i = 0; i < order->run_count; i++)
-        fill_run(columns, state, rows, order->rows, &order->runs[i], &any);
+        fill_run(columns, state, rows, order->rows, &order->runs[i], &recent, &any);
     for (size_t i = 0; i < sizeof(dense) / sizeof(dense[0]); i++)
         columns->count[dense[i]] = order->row_count;
     fill_second_pass(columns, rows, order, &any);

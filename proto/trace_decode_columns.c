@@ -113,18 +113,19 @@ static int decode_file(const struct ft_decode *decode)
 {
     const Flowtap__Block *block = decode->block;
     uint64_t *numbers = decode->decoder->numbers, all = 0;
+    struct ft_recent_files recent = {0};
     uint32_t *file = decode->decoder->file;
     int rc = decode_rows(decode, FT_COLUMN_FILE, numbers);
 
     if (rc)
         return rc;
     for (size_t run = 0, i = 0; run < block->n_run_rows; run++) {
-        uint64_t before = 0;
-
+        ft_recent_files_begin_run(&recent);
         for (size_t last = i + block->run_rows[run]; i < last; i++) {
-            before += numbers[i];
-            file[i] = (uint32_t)before;
-            all |= before;
+            uint64_t id = ft_recent_files_decode(&recent, numbers[i]);
+
+            file[i] = (uint32_t)id;
+            all |= id;
         }
     }
     return all > UINT32_MAX ? -EBADMSG : 0;

@@ -65,6 +65,70 @@ struct ft_shape_slot {
     uint64_t offset, end;
 };
 
+// Column FILE. A thread goes back and forth between few files and takes new ones
+// in order of their ids. Its last four different files are kept, the latest first
+// (all 0 at the begin of a run), and a number is
+//   0 ... 3  which of them; it moves to the front
+//   4 + zigzag(file - largest)  another one, which is put in front; `largest` is the largest that
+//            was told so in the block (0 at its begin)
+#define FT_RECENT_FILES 4U
+
+struct ft_recent_files {
+    uint64_t files[FT_RECENT_FILES];
+    uint64_t largest;
+};
+
+static inline void ft_recent_files_begin_run(struct ft_recent_files *recent)
+{
+    for (unsigned i = 0; i < FT_RECENT_FILES; i++)
+        recent->files[i] = 0;
+}
+
+// Puts a file in front, in the place of the one at `from`.
+static inline void ft_recent_files_move(struct ft_recent_files *recent, uint64_t file, unsigned from)
+{
+    for (unsigned i = from; i > 0; i--)
+        recent->files[i] = recent->files[i - 1];
+    recent->files[0] = file;
+}
+
+static inline uint64_t ft_recent_files_encode(struct ft_recent_files *recent, uint64_t file)
+{
+    int64_t step = (int64_t)(file - recent->largest);
+
+    if (file == recent->files[0])
+        return 0;
+    for (unsigned i = 1; i < FT_RECENT_FILES; i++) {
+        if (file == recent->files[i]) {
+            ft_recent_files_move(recent, file, i);
+            return i;
+        }
+    }
+    ft_recent_files_move(recent, file, FT_RECENT_FILES - 1);
+    if (file > recent->largest)
+        recent->largest = file;
+    return FT_RECENT_FILES + (((uint64_t)step << 1) ^ (uint64_t)(step >> 63));
+}
+
+static inline uint64_t ft_recent_files_decode(struct ft_recent_files *recent, uint64_t number)
+{
+    uint64_t file;
+
+    if (number == 0)
+        return recent->files[0];
+    if (number < FT_RECENT_FILES) {
+        file = recent->files[number];
+        ft_recent_files_move(recent, file, (unsigned)number);
+        return file;
+    }
+    number -= FT_RECENT_FILES;
+    file = recent->largest + ((number >> 1) ^ (0 - (number & 1)));
+    ft_recent_files_move(recent, file, FT_RECENT_FILES - 1);
+    if (file > recent->largest)
+        recent->largest = file;
+    return file;
+}
+
 // ft_event.has by a row's shape.
 static inline unsigned ft_shape_has(unsigned shape)
 {
