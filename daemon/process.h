@@ -59,13 +59,23 @@ struct ft_process_lost {
 };
 
 struct ft_process {
+    // what every pass looks at of every process: together, so that idle ones cost few cache lines
     struct ft_process *next, *previous; // in its job
     struct ft_job *job;
+    _Atomic int64_t ended_ns;
+    _Atomic int state; // enum ft_process_state; between loop and worker, released after what belongs to the end
+    uint32_t trace_id, trace_part; // PROCESS id in the trace file of that part
+    bool is_corrupt, is_final;
+    bool is_drained; // it was over already when all that it had was copied: no more can come
+    bool is_pressed; // under half of its chunks are free: what is full is to be written at once
+    int64_t next_look_ns, look_interval_ns;
+    int64_t oldest_ns; // since when something waits in the segment, 0 nothing
+    int64_t next_record_ns;
+    struct ft_segment segment;
 
     // who: does not change
     uint32_t pid, ns_pid, parent_pid, uid, gid;
-    _Atomic uint64_t
-        start_time; // of the pid, clock ticks after boot; 0 unknown: loop or worker learn it when they look
+    _Atomic uint64_t start_time; // of the pid, clock ticks after boot; 0 unknown, until one looks
     uint64_t pid_namespace;
     int64_t start_ns;        // of the image
     uint64_t parent_segment; // 0 unknown
@@ -84,7 +94,6 @@ struct ft_process {
     unsigned tags_ignored;
 
     // the worker's
-    struct ft_segment segment;
     struct ft_names names;
     struct ft_process_line *lines;
     uint32_t lines_count;
@@ -95,26 +104,18 @@ struct ft_process {
     uint64_t rows_pending;                    // rows added to a block that is not in the file yet
     struct ft_process_lost *lost;
     uint32_t lost_count;
-    bool is_corrupt, is_final;
-    bool is_drained;        // it was over already when all that it had was copied: no more can come
-    bool is_pressed;        // under half of its chunks are free: what is full is to be written at once
     uint32_t chunks_wanted; // of the last look
     char *exec_path;        // what it is about to execute; NULL nothing
     uint64_t gap_stated[FT_SHIM_GAP_COUNT];
-    int64_t next_look_ns, look_interval_ns,
-        oldest_ns; // oldest_ns: since when something waits in the segment, 0 nothing
-    int64_t next_counters_ns, next_record_ns, last_event_ns;
+    int64_t next_counters_ns, last_event_ns;
     struct ft_process_counters first_counters, counters;
-    int64_t end_ns;                // once is_final; 0: it lives on
-    uint32_t parent_id;            // PROCESS id of the parent in part trace_part
-    uint32_t trace_id, trace_part; // PROCESS id in the trace file of that part
-    uint8_t exit, exit_source;     // enum ft_exit, enum ft_exit_source
+    int64_t end_ns;            // once is_final; 0: it lives on
+    uint32_t parent_id;        // PROCESS id of the parent in part trace_part
+    uint8_t exit, exit_source; // enum ft_exit, enum ft_exit_source
     int32_t exit_value;
     size_t quota_bytes; // charged to the user
 
-    // between loop and worker
-    _Atomic int state; // enum ft_process_state; released after what follows
-    _Atomic int64_t ended_ns;
+    // of the end: written by the loop before `state` moves on, read by the worker after
     struct ft_process_counters end_counters;    // read when it had ended and was not reaped yet
     struct ft_process_counters_shared children; // of reaped children that have records of their own
     bool has_traced_parent;                     // which will have its counters
