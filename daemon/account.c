@@ -204,7 +204,7 @@ static void fill_record(struct ft_drain *drain, struct ft_process *process, stru
         .exit_value = process->exit_value,
         .emitted = process->segment.counts.emitted - vfork_rows,
         .stored = process->stored - vfork_rows,
-        .names_lost = process->names.lost + process->segment.counts.names_lost,
+        .names_lost = process->names.lost + process->names_forgotten + process->segment.counts.names_lost,
         .bad_values = process->segment.counts.settings_ignored + process->tags_ignored,
     };
     memcpy(record->dropped, process->dropped, sizeof(record->dropped));

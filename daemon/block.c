@@ -8,6 +8,7 @@
 #include "daemon/account.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/quota.h"
 
 // Copies that one round may hold: a job with thousands of processes takes several.
 #define ROUND_CHUNKS_MAX 4096
@@ -81,12 +82,17 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
     ft_storage_note_clock(&job->storage, &daemon->clock, now_ns);
 }
 
-void ft_block_cut_off(struct ft_job *job, struct ft_process *process)
+void ft_block_cut_off(struct ft_job *job, struct ft_process *process, enum ft_cause cause)
 {
-    ft_log_limited(FT_LOG_WARNING, "process %u (user %u): its segment contradicts itself; cut off", process->pid,
-                   process->uid);
-    ft_status_add(&job->daemon->status, corrupt, 1);
-    process->is_corrupt = true;
+    bool is_corrupt = cause == FT_CAUSE_CORRUPT;
+    ft_log_limited(FT_LOG_WARNING, "process %u (user %u): %s; cut off", process->pid, process->uid,
+                   is_corrupt ? "its segment contradicts itself" : "over max_user_memory");
+    if (is_corrupt)
+        ft_status_add(&job->daemon->status, corrupt, 1);
+    else
+        ft_status_add(&job->daemon->status, refused_limit, 1);
+    process->is_corrupt = is_corrupt;
+    process->is_cut_off = true;
     process->oldest_ns = 0;
     close(process->segment.fd);
     process->segment.fd = -1;
@@ -219,7 +225,9 @@ void ft_block_run(struct ft_job *job, struct ft_drain *drain)
         ft_names_end_block(&process->names, drain->block);
         process->is_pressed = false;
         if (process->is_corrupt && process->segment.fd >= 0)
-            ft_block_cut_off(job, process);
+            ft_block_cut_off(job, process, FT_CAUSE_CORRUPT);
+        if (process->segment.fd >= 0 && !ft_quota_settle(job, process))
+            ft_block_cut_off(job, process, FT_CAUSE_DAEMON_LIMIT);
         if (!ft_block_waiting(process))
             process->oldest_ns = 0;
         else if (process->oldest_ns)

@@ -21,7 +21,7 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
 // Drains everything that waits and writes it.
 void ft_block_run(struct ft_job *job, struct ft_drain *drain);
 
-// A client contradicted itself: no more is read of it.
-void ft_block_cut_off(struct ft_job *job, struct ft_process *process);
+// No more is read of a process: it contradicted itself (FT_CAUSE_CORRUPT), or passed its user's share (DAEMON_LIMIT).
+void ft_block_cut_off(struct ft_job *job, struct ft_process *process, enum ft_cause cause);
 
 #endif

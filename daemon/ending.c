@@ -44,9 +44,10 @@ static void account_for_rest(struct ft_process *process, bool is_alive)
         return;
     uint64_t rest = counts->emitted - accounted;
     uint64_t torn_max = (uint64_t)counts->lines_used * TORN_PER_LINE;
-    uint64_t torn = process->is_corrupt ? 0 : rest < torn_max || is_alive ? rest : torn_max;
+    uint64_t torn = process->is_cut_off ? 0 : rest < torn_max || is_alive ? rest : torn_max;
+    bool is_over_limit = process->is_cut_off && !process->is_corrupt;
     process->dropped[FT_CAUSE_TORN] += torn;
-    process->dropped[FT_CAUSE_CORRUPT] += rest - torn;
+    process->dropped[is_over_limit ? FT_CAUSE_DAEMON_LIMIT : FT_CAUSE_CORRUPT] += rest - torn;
 }
 
 static void put_gap(struct ft_drain *drain, const struct ft_process *process, enum ft_gap kind, uint64_t count,

@@ -252,6 +252,13 @@ void ft_names_end_block(struct ft_names *names, uint32_t block)
         evict(names, block, false);
 }
 
+uint64_t ft_names_forget(struct ft_names *names)
+{
+    uint64_t lost = names->count;
+    ft_names_fini(names);
+    return lost;
+}
+
 size_t ft_names_memory(const struct ft_names *names)
 {
     return names->room * sizeof(struct ft_name) + names->text_bytes + names->used_room * sizeof(uint32_t);

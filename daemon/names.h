@@ -63,6 +63,9 @@ void ft_names_note_used(struct ft_names *names, const struct ft_name *name);
 // Drops the used PATH names; makes room where there are too many.
 void ft_names_end_block(struct ft_names *names, uint32_t block);
 
+// Drops all names and gives their memory back. Returns how many.
+uint64_t ft_names_forget(struct ft_names *names);
+
 // Bytes of memory held.
 size_t ft_names_memory(const struct ft_names *names);
 

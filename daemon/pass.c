@@ -88,7 +88,7 @@ static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
     bool changed = false;
     int r = process->segment.fd >= 0 ? ft_segment_look(&process->segment, &changed) : 0;
     if (r == -EBADMSG)
-        ft_block_cut_off(job, process);
+        ft_block_cut_off(job, process, FT_CAUSE_CORRUPT);
     if (changed) {
         process->look_interval_ns = config->poll_busy_ns;
         grant_chunks(job, process);

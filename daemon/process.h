@@ -66,6 +66,7 @@ struct ft_process {
     _Atomic int state; // enum ft_process_state; between loop and worker, released after what belongs to the end
     uint32_t trace_id, trace_part; // PROCESS id in the trace file of that part
     bool is_corrupt, is_final;
+    bool is_cut_off; // no more is read of it
     bool is_drained; // it was over already when all that it had was copied: no more can come
     bool is_pressed; // under half of its chunks are free: what is full is to be written at once
     int64_t next_look_ns, look_interval_ns;
@@ -113,7 +114,9 @@ struct ft_process {
     uint32_t parent_id;        // PROCESS id of the parent in part trace_part
     uint8_t exit, exit_source; // enum ft_exit, enum ft_exit_source
     int32_t exit_value;
-    size_t quota_bytes; // charged to the user
+    size_t quota_bytes;   // charged to the user: ring memory, and
+    size_t charged_bytes; // what the daemon itself holds for it
+    uint64_t names_forgotten;
 
     // of the end: written by the loop before `state` moves on, read by the worker after
     struct ft_process_counters end_counters;    // read when it had ended and was not reaped yet

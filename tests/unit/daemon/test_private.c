@@ -279,6 +279,31 @@ static void test_what_was_begun_and_not_published_is_torn(void **state)
     clean_up(fixture);
 }
 
+static void many_names(struct maker *maker, const char *socket)
+{
+    for (uint32_t id = 16; id < 5016; id++) {
+        char name[100];
+        snprintf(name, sizeof(name), "/a/rather/long/path/of/a/file/that/nobody/closes/%u", id);
+        maker_define(maker, 0, id, 0, FT_DEFINE_FD, name);
+        maker_call(maker, 0, FT_CALL_ID_pread64, id, 1, 0, maker_ticks(), 1);
+    }
+    if (maker_attach(maker, socket))
+        _exit(1);
+}
+
+static void test_who_passes_the_users_share_loses_names_and_no_events(void **state)
+{
+    (void)state;
+    struct fixture *fixture = start("max_user_memory=0");
+    run_child(fixture, many_names);
+    end(fixture);
+    const struct ft_trace_process *process = only_process(fixture);
+    assert_int_equal(process->emitted, 5000);
+    assert_int_equal(process->stored, 5000);
+    assert_int_not_equal(process->names_lost, 0);
+    clean_up(fixture);
+}
+
 static void corrupt_record(struct maker *maker, const char *socket)
 {
     call_some(maker, 200);
@@ -381,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_three_hundred_short_processes_are_all_there),
         cmocka_unit_test(test_what_the_ring_cannot_hold_is_counted),
         cmocka_unit_test(test_what_was_begun_and_not_published_is_torn),
+        cmocka_unit_test(test_who_passes_the_users_share_loses_names_and_no_events),
         cmocka_unit_test(test_a_segment_that_contradicts_itself_is_cut_off_and_counted),
         cmocka_unit_test(test_nonsense_on_the_socket_is_refused),
         cmocka_unit_test(test_a_process_that_lives_on_is_a_gap),
