@@ -161,6 +161,9 @@ int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now
     storage->part++;
     storage->created_ns = now_ns;
     storage->next_clock_ns = now_ns;
+    // The header at once: from now on the file opens, whatever becomes of us.
+    uint64_t rows_lost;
+    ft_storage_write(storage, job, now_ns, &rows_lost);
     return 0;
 }
 
