@@ -8,4 +8,7 @@
 /* start.c: reads the settings unless this is a secure execution or a second copy of the library. */
 void ft_settings_decide(void);
 
+/* segment.c: makes this image's segment, maps it at ft_process.base and hands it over. 0 or -errno. */
+long ft_segment_make(enum ft_image image);
+
 #endif

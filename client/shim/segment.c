@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+/* Making a segment: the memfd, its memory, its head. */
+#include "client/shim/attach.h"
+
+#include "client/shim/clock.h"
+#include "client/shim/handover.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+enum { SMALL_LINES = 256, CHUNKS_WITHOUT_GROWTH = 64 };
+#define SMALL_SEGMENT_BYTES (UINT64_C(1) << 20)
+#define SMALL_ADDRESS_SPACE (UINT64_C(1) << 30)
+
+/* Address and size of the geometry, from what there is room for. */
+static void choose_geometry(void)
+{
+    struct rlimit space = {RLIM_INFINITY, RLIM_INFINITY};
+    ft_sys(SYS_prlimit64, 0, RLIMIT_AS, 0, &space);
+    int is_small = space.rlim_cur < SMALL_ADDRESS_SPACE;
+    struct ft_process *p = &ft_process;
+    p->lines_max = is_small ? SMALL_LINES : FT_LINES_MAX;
+    p->totals_page = 1;
+    p->hello_page = 2;
+    p->totals_more_page = p->hello_page + FT_HELLO_PAGES;
+    p->lines_page = p->totals_more_page + FT_TOTALS_COPIES - 1;
+    p->pool_page = p->lines_page + p->lines_max / (FT_PAGE_BYTES / FT_LINE_BYTES);
+    uint32_t most = (uint32_t)(SMALL_SEGMENT_BYTES / FT_PAGE_BYTES) - p->pool_page;
+    if (is_small && p->chunks_max > most)
+        p->chunks_max = most;
+    p->bytes = (uint64_t)(p->pool_page + p->chunks_max) * FT_PAGE_BYTES;
+    p->chunks_by_shim = p->chunks_max < FT_CHUNKS_BY_SHIM ? p->chunks_max : FT_CHUNKS_BY_SHIM;
+}
+
+static int make_memfd(void)
+{
+    long fd = ft_sys(SYS_memfd_create, "flowtap", FT_MFD_CLOEXEC | FT_MFD_ALLOW_SEALING | FT_MFD_NOEXEC_SEAL);
+    if (fd == -EINVAL)
+        fd = ft_sys(SYS_memfd_create, "flowtap", FT_MFD_CLOEXEC | FT_MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return (int)fd;
+    /* Sealed against shrinking first: a descriptor that another thread made something else fails here, unharmed. */
+    long error = ft_sys(SYS_fcntl, fd, FT_F_ADD_SEALS, FT_SEAL_SHRINK);
+    if (error == 0)
+        error = ft_sys(SYS_ftruncate, fd, ft_process.bytes);
+    if (error == 0)
+        error = ft_sys(SYS_fcntl, fd, FT_F_ADD_SEALS, FT_SEAL_GROW | FT_SEAL_SEAL);
+    if (error == 0)
+        return (int)fd;
+    ft_sys(SYS_close, fd);
+    return (int)error;
+}
+
+struct range {
+    uint32_t page, pages;
+};
+
+/*
+ * Memory for what is used from the start, by the descriptor while there is one: then a first touch finds its page and
+ * cannot fail, and pages that a short process does not reach cost no more. Where the kernel has no MADV_POPULATE_WRITE
+ * there is no growth later, so more chunks are taken.
+ */
+static long take_memory(int fd)
+{
+    const struct ft_process *p = &ft_process;
+    int can_grow = ft_sys(SYS_madvise, ft_head(), FT_PAGE_BYTES, FT_MADV_POPULATE_WRITE) == 0;
+    uint32_t chunks = can_grow ? FT_CHUNKS_AT_ATTACH : CHUNKS_WITHOUT_GROWTH;
+    if (chunks > p->chunks_max)
+        chunks = p->chunks_max;
+    const struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, 1}, {p->pool_page, chunks}};
+    for (int i = 0; i < 3; i++) {
+        long error = ft_sys(SYS_fallocate, fd, 0, (uint64_t)ranges[i].page * FT_PAGE_BYTES,
+                            (uint64_t)ranges[i].pages * FT_PAGE_BYTES);
+        if (error != 0)
+            return error;
+    }
+    ft_process.chunks_high = chunks;
+    ft_process.totals_ready = 1;
+    return 0;
+}
+
+static void fill_head(void)
+{
+    static uint32_t attaches;
+    struct ft_process *p = &ft_process;
+    struct ft_head *head = ft_head();
+    p->parent_id[0] = p->segment_id[0];
+    p->parent_id[1] = p->segment_id[1];
+    p->segment_id[0] = ft_process.pair_ticks;
+    p->segment_id[1] = (uint64_t)p->pid << 32 | ++attaches;
+    head->magic = FT_RING_MAGIC;
+    head->abi_major = FT_RING_ABI_MAJOR;
+    head->abi_minor = FT_RING_ABI_MINOR;
+    head->segment_bytes = p->bytes;
+    head->page_bytes = FT_PAGE_BYTES;
+    head->pid = p->pid;
+    head->segment_id[0] = p->segment_id[0];
+    head->segment_id[1] = p->segment_id[1];
+    head->totals_page = p->totals_page;
+    head->totals_more_page = p->totals_more_page;
+    head->hello_page = p->hello_page;
+    head->hello_pages = FT_HELLO_PAGES;
+    head->lines_page = p->lines_page;
+    head->lines_max = p->lines_max;
+    head->pool_page = p->pool_page;
+    head->chunks_max = p->chunks_max;
+    head->lines_used = 1;
+    head->chunks_ready = p->chunks_high;
+    head->totals_copies = 1;
+    head->settings_ignored = p->settings_ignored;
+    for (uint32_t i = 0; i < p->chunks_high; i++)
+        head->chunk_state[i] = FT_CHUNK_FREE;
+}
+
+/*
+ * Maps the memfd, fills it and hands it over. A forked child maps it over its parent's segment: pointers into it stay
+ * good, and the parent's is out of reach. What the child takes of its parent's Hello goes through the descriptor first.
+ */
+static long deliver(int memfd, enum ft_image image, struct ft_raised *files)
+{
+    uint64_t place = image == FT_IMAGE_EXEC ? 0 : ft_process.base;
+    if (place != 0) {
+        long error = ft_hello_inherit(memfd);
+        if (error != 0)
+            return error;
+    }
+    long base = ft_sys(SYS_mmap, place, ft_process.bytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | (place != 0 ? MAP_FIXED : 0), memfd, 0);
+    if (base < 0 && base > -4096)
+        return base;
+    ft_sys(SYS_madvise, base, ft_process.bytes, FT_MADV_DONTDUMP);
+    ft_process.base = (uint64_t)base;
+    long error = take_memory(memfd);
+    if (error == 0) {
+        fill_head();
+        ft_hello_fill(image);
+        /* Release: whoever sees `ready` sees Hello and geometry. */
+        __atomic_store_n(&ft_head()->ready, 1, __ATOMIC_RELEASE);
+        error = ft_hand_over(memfd, files);
+    }
+    if (error != 0 && place == 0) {
+        ft_sys(SYS_munmap, base, ft_process.bytes);
+        ft_process.base = 0;
+    }
+    return error;
+}
+
+long ft_segment_make(enum ft_image image)
+{
+    struct ft_raised files = {0}, size = {0};
+    ft_process.pid = (uint32_t)ft_sys(SYS_getpid);
+    if (image == FT_IMAGE_EXEC) {
+        choose_geometry();
+        ft_clock_init();
+    } else {
+        ft_process.pair_ticks = ft_process.clock == FT_CLOCK_TICKS ? ft_ticks() : (uint64_t)ft_clock_mono_ns();
+        ft_process.pair_mono_ns = ft_clock_mono_ns();
+    }
+    ft_raise_limit(&size, RLIMIT_FSIZE, ft_process.bytes); /* else ftruncate would send SIGXFSZ */
+    if (size.before.rlim_cur < ft_process.bytes && !size.is_raised)
+        return -EFBIG;
+    int memfd = make_memfd();
+    if (memfd == -EMFILE) {
+        ft_raise_limit(&files, RLIMIT_NOFILE, UINT32_MAX);
+        memfd = make_memfd();
+    }
+    long error = memfd < 0 ? memfd : deliver(memfd, image, &files);
+    if (memfd >= 0)
+        ft_sys(SYS_close, memfd);
+    ft_put_back_limit(&size);
+    ft_put_back_limit(&files);
+    return error;
+}
