@@ -193,6 +193,29 @@ void maker_define(struct maker *maker, uint32_t line, uint32_t id, uint32_t base
     publish(record, FT_RECORD_DEFINE, slots, 0, 0, fill, 0);
 }
 
+void maker_call_words(struct maker *maker, uint32_t line, unsigned call, unsigned flags, uint64_t word2, uint64_t word3)
+{
+    uint64_t fill, now = maker_ticks();
+    maker->lines[line].emitted++;
+    uint64_t *record = maker_reserve(maker, line, 1, now, &fill);
+    must(record != NULL, "a chunk");
+    record[1] = now - maker_chunk(maker, maker->chunk[line])->base_ticks;
+    record[2] = word2;
+    record[3] = word3;
+    publish(record, FT_RECORD_CALL, 1, call, flags, fill, FT_FD16_NONE);
+}
+
+void maker_vfork(struct maker *maker, uint32_t line, unsigned is_begin, uint32_t pid)
+{
+    uint64_t fill;
+    uint64_t *record = maker_reserve(maker, line, 1, maker_ticks(), &fill);
+    must(record != NULL, "a chunk");
+    record[1] = pid;
+    record[2] = maker_ticks();
+    record[3] = 0;
+    publish(record, FT_RECORD_VFORK, 1, is_begin, 0, fill, FT_FD16_NONE);
+}
+
 int maker_attach(const struct maker *maker, const char *socket_path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -43,6 +43,12 @@ int maker_call(struct maker *maker, uint32_t line, unsigned call, uint32_t file,
 
 void maker_define(struct maker *maker, uint32_t line, uint32_t id, uint32_t base, unsigned define, const char *name);
 
+// A one-slot CALL as its words say; counted as emitted.
+void maker_call_words(struct maker *maker, uint32_t line, unsigned call, unsigned flags, uint64_t word2,
+                      uint64_t word3);
+// VFORK begin or end.
+void maker_vfork(struct maker *maker, uint32_t line, unsigned is_begin, uint32_t pid);
+
 // Sends it to a daemon; 0 or -errno. The descriptor stays the maker's.
 int maker_attach(const struct maker *maker, const char *socket_path);
 

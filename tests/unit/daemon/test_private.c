@@ -168,6 +168,67 @@ static void test_a_command_of_which_nothing_attached_leaves_a_file_that_says_so(
     fixture_clean_up(fixture);
 }
 
+enum { NOBODYS_PID = 1234567890 };
+
+static void vfork_and_exec(struct maker *maker, const char *socket)
+{
+    fixture_call_some(maker, 4);
+    maker_vfork(maker, 0, 1, 0); // the child's pid is not known yet
+    maker_define(maker, 0, 30, 0, FT_DEFINE_PATH, "/bin/true");
+    maker_call_words(maker, 0, FT_CALL_ID_execve, FT_CALL_VFORK, 30, 0);
+    maker_vfork(maker, 0, 0, NOBODYS_PID);
+    maker_call_words(maker, 0, FT_CALL_ID_vfork, FT_CALL_NO_BYTES, 0, NOBODYS_PID | (uint64_t)FT_RESULT_SMALL << 60);
+    if (maker_attach(maker, socket))
+        _exit(1);
+}
+
+static void test_a_vfork_child_is_a_process_and_a_gap_where_it_does_not_attach(void **state)
+{
+    (void)state;
+    struct fixture *fixture = fixture_start(NULL);
+    pid_t pid = fixture_run_child(fixture, vfork_and_exec);
+    fixture_end(fixture);
+    assert_int_equal(ft_trace_reader_process_max(fixture->reader), 2);
+    const struct ft_trace_process *parent = ft_trace_reader_process(fixture->reader, 1);
+    const struct ft_trace_process *child = ft_trace_reader_process(fixture->reader, 2);
+    assert_int_equal(parent->pid, pid);
+    assert_int_equal(parent->emitted, 5);
+    assert_int_equal(parent->stored, 5);
+    assert_int_equal(child->pid, NOBODYS_PID);
+    assert_int_equal(child->parent, 1);
+    assert_int_equal(child->stored, 1);
+    assert_int_equal(child->exit, FT_EXIT_EXEC);
+    size_t count;
+    const struct ft_trace_gap *gaps = ft_trace_reader_gaps(fixture->reader, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(gaps[0].kind, FT_GAP_NOT_ATTACHED);
+    assert_int_equal(gaps[0].pid, NOBODYS_PID);
+    fixture_clean_up(fixture);
+}
+
+static void exec_that_failed(struct maker *maker, const char *socket)
+{
+    maker_define(maker, 0, 30, 0, FT_DEFINE_PATH, "/no/such");
+    maker_call_words(maker, 0, FT_CALL_ID_execve, 0, 30, 0);
+    maker_call_words(maker, 0, FT_CALL_ID_execve, FT_CALL_NO_BYTES, 30,
+                     UINT64_C(2) << 48 | (uint64_t)FT_RESULT_ERROR << 60);
+    if (maker_attach(maker, socket))
+        _exit(1);
+}
+
+static void test_an_exec_that_failed_is_no_gap(void **state)
+{
+    (void)state;
+    struct fixture *fixture = fixture_start(NULL);
+    fixture_run_child(fixture, exec_that_failed);
+    fixture_end(fixture);
+    size_t count;
+    ft_trace_reader_gaps(fixture->reader, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(fixture_only_process(fixture)->stored, 2);
+    fixture_clean_up(fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +238,8 @@ int main(void)
         cmocka_unit_test(test_what_was_begun_and_not_published_is_torn),
         cmocka_unit_test(test_a_process_that_lives_on_is_a_gap),
         cmocka_unit_test(test_a_command_of_which_nothing_attached_leaves_a_file_that_says_so),
+        cmocka_unit_test(test_a_vfork_child_is_a_process_and_a_gap_where_it_does_not_attach),
+        cmocka_unit_test(test_an_exec_that_failed_is_no_gap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
