@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "proto/trace_writer.h"
 
+#include "proto/calls.h"
 #include "proto/frame.h"
 #include "proto/trace_block.h"
 #include "proto/trace_message.h"
@@ -191,12 +192,28 @@ static bool is_valid(const struct ft_trace_writer *writer, const struct ft_event
            event->start_ns < FT_TIME_LIMIT_NS;
 }
 
+// A call as the table of this build tells it.
+static bool describe_known(unsigned call, struct ft_trace_call *out)
+{
+    const char *name = ft_call_name(call);
+
+    if (!name)
+        return false;
+    *out = (struct ft_trace_call){
+        .name = FT_BYTES(name),
+        .category = FT_BYTES(ft_category_name(ft_call_category(call))),
+        .group = (uint8_t)ft_call_group(call),
+    };
+    return true;
+}
+
 // A call that the file uses for the first time gets its record.
 static int describe(struct ft_trace_writer *writer, unsigned call)
 {
+    bool (*tell)(unsigned call, struct ft_trace_call *out) = writer->options.describe_call;
     struct ft_trace_call text = {0};
 
-    if (writer->options.describe_call && writer->options.describe_call(call, &text))
+    if (tell ? tell(call, &text) : describe_known(call, &text))
         return ft_trace_writer_put_call(writer, call, &text);
     writer->is_described[call] = true;
     return 0;

@@ -36,7 +36,8 @@ struct ft_trace_writer;
 
 struct ft_trace_writer_options {
     // Tells name, category and group of a call id that a block uses for the first
-    // time; false where it is not known. NULL: ft_trace_writer_call() tells them.
+    // time; false where it is not known. NULL: those of proto/calls.h, and what
+    // ft_trace_writer_put_call() told before.
     bool (*describe_call)(unsigned call, struct ft_trace_call *out);
     int zlib_level; // of the columns; 0 means 1
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cmocka_all.h"
+#include "proto/calls.h"
 #include "trace_make.h"
 
 #include <errno.h>
@@ -186,6 +187,27 @@ static void calls_are_described_at_first_use(void **state)
     free(made.data);
 }
 
+static void calls_of_the_table_are_described_without_being_told(void **state)
+{
+    struct ft_trace_writer *writer = ready_writer();
+    struct ft_event event = {.thread = 1, .fd = -1, .call = FT_CALL_ID_pread64};
+    struct ft_trace_reader *reader;
+    struct made made;
+
+    (void)state;
+    assert_int_equal(ft_trace_writer_add(writer, &event), 0);
+    assert_int_equal(ft_trace_writer_end_block(writer, NULL, 0), 0);
+    assert_int_equal(ft_trace_writer_finish(writer), 0);
+    made = take(writer);
+    ft_trace_writer_destroy(writer);
+    reader = open_made(made);
+    assert_string_equal(ft_trace_reader_call(reader, event.call)->name.data, "pread64");
+    assert_string_equal(ft_trace_reader_call(reader, event.call)->category.data, "POSIX");
+    assert_int_equal(ft_trace_reader_call(reader, event.call)->group, FT_GROUP_READ);
+    ft_trace_reader_close(reader);
+    free(made.data);
+}
+
 static void memory_is_counted_and_given_back(void **state)
 {
     struct ft_trace_writer *writer = ready_writer();
@@ -239,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_file_written_byte_by_byte_is_the_same),
         cmocka_unit_test(a_full_disk_costs_blocks_and_no_records),
         cmocka_unit_test(calls_are_described_at_first_use),
+        cmocka_unit_test(calls_of_the_table_are_described_without_being_told),
         cmocka_unit_test(memory_is_counted_and_given_back),
         cmocka_unit_test(strings_and_lists_over_their_maximum_are_refused),
     };
