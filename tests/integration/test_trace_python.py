@@ -89,4 +89,5 @@ def test_a_real_trace_reads_the_same(tap, reader, description):
     for path in files:
         trace = reader["read"](path.read_bytes(), description)
         assert trace["events"] and trace["header"].host
+        assert all(event["name"] for event in by_page(trace)), "the file names the calls that it uses"
         assert_same(by_page(trace), by_flowtap(path))
