@@ -102,8 +102,10 @@ static void on_housekeeping(uv_timer_t *timer)
     char text[512];
     ft_listener_sweep(daemon, now_ns);
     look_for_ends(daemon, now_ns);
-    if (!daemon->config.private && ft_status_print(&daemon->status, text, sizeof(text)))
-        sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s", text);
+    if (daemon->config.private)
+        return;
+    ft_status_print(&daemon->status, text, sizeof(text));
+    sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s", text);
 }
 
 static void start_signals(struct ft_daemon *daemon)

@@ -59,6 +59,8 @@ int ft_procfs_read(uint32_t pid, const char *name, char *out, size_t room)
     return r < 0 ? r : (int)used;
 }
 
+enum { STAT_START_TIME = 22 }; // the last of the fields, numbered as in proc(5), that stand in a row
+
 int ft_procfs_parse_stat(char *text, struct ft_procfs_stat *out)
 {
     // The command's name may hold blanks and parentheses; the last one ends it.
@@ -66,15 +68,17 @@ int ft_procfs_parse_stat(char *text, struct ft_procfs_stat *out)
     if (!at || at[1] != ' ' || !at[2])
         return -EBADMSG;
     at += 2;
-    uint64_t fields[53] = {0}; // numbered as in proc(5)
+    uint64_t fields[STAT_START_TIME + 1] = {0};
     out->state = *at++;
-    for (unsigned field = 4; field < 53 && *at; field++)
+    for (unsigned field = 4; field <= STAT_START_TIME && *at; field++)
         fields[field] = (uint64_t)strtoll(at, &at, 10);
     out->parent_pid = (uint32_t)fields[4];
     out->session = (uint32_t)fields[6];
     out->major_faults = fields[12];
-    out->start_time = fields[22];
-    out->exit_code = (int32_t)fields[52];
+    out->start_time = fields[STAT_START_TIME];
+    // Field 52 is the last one.
+    char *last = strrchr(at, ' ');
+    out->exit_code = last ? (int32_t)strtol(last, NULL, 10) : 0;
     return 0;
 }
 
@@ -95,11 +99,15 @@ int ft_procfs_io(uint32_t pid, struct ft_procfs_io *out)
     if (n < 0)
         return n;
     text[n] = '\0';
-    int found = sscanf(text,
-                       "rchar: %" SCNu64 " wchar: %" SCNu64 " syscr: %" SCNu64 " syscw: %" SCNu64
-                       " read_bytes: %" SCNu64 " write_bytes: %" SCNu64,
-                       &out->rchar, &out->wchar, &out->syscr, &out->syscw, &out->read_bytes, &out->write_bytes);
-    return found == 6 ? 0 : -EBADMSG;
+    uint64_t *const fields[] = {&out->rchar, &out->wchar,      &out->syscr,
+                                &out->syscw, &out->read_bytes, &out->write_bytes};
+    const char *at = text;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (!(at = strchr(at, ':')))
+            return -EBADMSG;
+        *fields[i] = strtoull(++at, NULL, 10);
+    }
+    return 0;
 }
 
 int ft_procfs_pidfd_open(uint32_t pid)
