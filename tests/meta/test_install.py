@@ -13,7 +13,8 @@ INSTALLED = ["bin/flowtap", "bin/flowtapd", "lib/libflowtap-preload.so", "lib/li
 
 
 def make(*words):
-    return tree.run("make", "-s", f"O={tree.BUILD}", *words, env=ENVIRONMENT)
+    # The same folder as `make` was told, written the same way: other flags would build everything anew.
+    return tree.run("make", "-s", f"O={os.path.relpath(tree.BUILD, tree.REPO)}", *words, env=ENVIRONMENT)
 
 
 @pytest.fixture(scope="module")
