@@ -80,9 +80,10 @@ def add(table, family, path, error, size):
         cell[1] += size if not is_text_of_kernel(path) else 0
 
 
-def owed_of_strace(image, families):
+def owed_of_strace(image, families, only=None):
     """{(family, path, error): [count, bytes]} owed to the trace by one image, and the bytes below streams per file.
 
+    `only` stands in for stacks: it says of a path whether all its calls are the program's own.
     The key (None, path) in the second says that a stream of that file was repositioned.
     """
     table, stream = collections.defaultdict(lambda: [0, 0]), collections.Counter()
@@ -90,7 +91,7 @@ def owed_of_strace(image, families):
         family = strace_log.FAMILY[c.name]
         if family not in families:
             continue
-        who, entry = c.who()
+        who, entry = c.who() if only is None else ("program", None)
         if who in ("loader", "raw", "syscall"):
             continue
         assert who != "unknown", f"strace gave no stack for {c}"
@@ -101,6 +102,8 @@ def owed_of_strace(image, families):
         path = plain_path(c.path if family == "open" else c.source_fd()[1], image.pid)
         if family == "open" and c.error:
             path = plain_path(c.name_argument(), image.pid)
+        if only is not None and not only(path):
+            continue
         if role == libc.OWN or (role == libc.OPEN_EVENT and c.error):
             continue
         if role == libc.STDIO_SEEK:
