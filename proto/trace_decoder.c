@@ -8,17 +8,37 @@
 #define ROWS FT_TRACE_BLOCK_ROWS_MAX
 
 // The arrays of a decoder and the bytes of one of their items.
-#define ARRAYS(X)                                                                                                 \
-    X(numbers)                                                                                                    \
-    X(grouped)                                                                                                    \
-    X(told[FT_COLUMN_SIZE])                                                                                       \
-    X(told[FT_COLUMN_OFFSET])                                                                                     \
-    X(told[FT_COLUMN_RESULT])                                                                                     \
-    X(told[FT_COLUMN_BYTES])                                                                                      \
-    X(told[FT_COLUMN_ARG])                                                                                        \
-    X(told[FT_COLUMN_ERR]) X(told[FT_COLUMN_FILE2]) X(told[FT_COLUMN_FD]) X(start_ns) X(dur_ns) X(size) X(offset) \
-        X(result) X(bytes) X(arg) X(runs) X(file) X(file2) X(context) X(name) X(category) X(fd) X(err) X(call)    \
-            X(flags) X(shapes) X(kind) X(has)
+#define ARRAYS(X)             \
+    X(numbers)                \
+    X(grouped)                \
+    X(told[FT_COLUMN_SIZE])   \
+    X(told[FT_COLUMN_OFFSET]) \
+    X(told[FT_COLUMN_RESULT]) \
+    X(told[FT_COLUMN_BYTES])  \
+    X(told[FT_COLUMN_ARG])    \
+    X(told[FT_COLUMN_ERR])    \
+    X(told[FT_COLUMN_FILE2])  \
+    X(told[FT_COLUMN_FD])     \
+    X(start_ns)               \
+    X(dur_ns)                 \
+    X(size)                   \
+    X(offset)                 \
+    X(result)                 \
+    X(bytes)                  \
+    X(arg)                    \
+    X(runs)                   \
+    X(file)                   \
+    X(file2)                  \
+    X(context)                \
+    X(name)                   \
+    X(category)               \
+    X(fd)                     \
+    X(err)                    \
+    X(call)                   \
+    X(flags)                  \
+    X(shapes)                 \
+    X(kind)                   \
+    X(has)
 
 int ft_trace_decoder_create(struct ft_trace_decoder **out)
 {
