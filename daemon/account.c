@@ -141,7 +141,8 @@ static void add_kernel(const struct ft_process *process, struct ft_trace_kernel 
         last = &process->end_counters;
     else if (process->is_final && process->end_ns && process->has_traced_parent)
         return; // its parent's have it, and more than the last sample says
-    if (!last->is_known || !first->is_known)
+    bool is_first_known = first->is_known || (last == &process->end_counters && process->has_done_all);
+    if (!last->is_known || !is_first_known)
         return;
     kernel->is_known = true;
 #define X(name)                                                               \

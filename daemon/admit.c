@@ -156,6 +156,8 @@ static void replace_image(struct ft_daemon *daemon, struct ft_process *before, c
     if (state == FT_PROCESS_REPLACED)
         return;
     before->end_counters = process->first_counters;
+    if (process->has_done_all) // its last image stands for all of the pid
+        before->end_counters = (struct ft_process_counters){.is_known = true};
     if (state == FT_PROCESS_ENDED) // all of it was over before the first image was admitted
         ft_process_note_end(before, FT_PROCESS_REPLACED, process->start_ns);
     else
@@ -194,6 +196,7 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
     struct ft_process *before = find_image_before(daemon, process);
     if (before) {
         process->is_exec = true;
+        process->has_done_all = process->end_counters.is_known;
         process->segment_before = before->segment.id;
         process->parent_pid = before->parent_pid;
     }

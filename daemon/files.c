@@ -63,8 +63,6 @@ void ft_files_learn_kind(struct ft_drain *drain, struct ft_process *process, con
         name->has_inode = true;
         name->device = record->device;
         name->inode = record->inode;
-        if (ft_names_join(&process->names, name))
-            name->birth = record->birth + ft_inodes_note(&process->job->inodes, name);
     }
     name->trace_id = 0;
     drain->cached_id = 0;
@@ -77,44 +75,8 @@ static void note_close(struct ft_drain *drain, struct ft_process *process, uint3
         name->closed_in = drain->block;
 }
 
-// Which calls take a name away, and from which of its two files.
-enum removal { REMOVES_NOTHING, REMOVES_FILE, REPLACES_FILE2 };
-
-static enum removal removal_of(unsigned call)
-{
-    switch (call) {
-    case FT_CALL_ID_unlink:
-    case FT_CALL_ID_unlinkat:
-    case FT_CALL_ID_remove:
-        return REMOVES_FILE;
-    case FT_CALL_ID_rename:
-    case FT_CALL_ID_renameat:
-    case FT_CALL_ID_renameat2:
-        return REPLACES_FILE2;
-    default:
-        return REMOVES_NOTHING;
-    }
-}
-
-static void note_removal(struct ft_process *process, const struct ft_record_event *record)
-{
-    enum removal removal = record->has_result && record->result == 0 ? removal_of(record->call) : REMOVES_NOTHING;
-    if (removal == REMOVES_NOTHING)
-        return;
-    struct ft_name *name = ft_names_find(&process->names, record->file);
-    struct ft_name *name2 = ft_names_find(&process->names, record->file2);
-    if (removal == REMOVES_FILE && name && ft_names_join(&process->names, name))
-        ft_inodes_note_removed(&process->job->inodes, name, NULL);
-    if (removal == REPLACES_FILE2 && name && name2 && ft_names_join(&process->names, name) &&
-        ft_names_join(&process->names, name2))
-        ft_inodes_note_removed(&process->job->inodes, name2, name);
-}
-
-// What a call says of other things than itself.
 void ft_files_learn(struct ft_drain *drain, struct ft_process *process, const struct ft_record_event *record)
 {
-    if (record->call - FT_CALL_ID_unlink <= FT_CALL_ID_renameat2 - FT_CALL_ID_unlink)
-        note_removal(process, record);
     if (record->call == FT_CALL_ID_close && record->file)
         note_close(drain, process, record->file);
 }

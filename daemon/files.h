@@ -15,7 +15,7 @@ uint32_t ft_files_id(struct ft_drain *drain, struct ft_process *process, struct 
 // A call made its path a descriptor's name: kind and inode are known now.
 void ft_files_learn_kind(struct ft_drain *drain, struct ft_process *process, const struct ft_record_event *record);
 
-// What was closed, removed or replaced.
+// What was closed.
 void ft_files_learn(struct ft_drain *drain, struct ft_process *process, const struct ft_record_event *record);
 
 #endif

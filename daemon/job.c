@@ -40,7 +40,6 @@ static void on_closed(uv_handle_t *handle)
     struct ft_job *job = handle->data;
     ft_batch_fini(&job->batch);
     ft_children_fini(&job->children);
-    ft_inodes_fini(&job->inodes);
     pthread_mutex_destroy(&job->lock);
     free(job);
 }

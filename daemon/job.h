@@ -14,7 +14,6 @@
 #include "daemon/batch.h"
 #include "daemon/children.h"
 #include "daemon/clock.h"
-#include "daemon/inodes.h"
 #include "daemon/process.h"
 #include "daemon/storage.h"
 
@@ -49,7 +48,6 @@ struct ft_job {
     struct ft_storage storage;
     struct ft_batch batch;
     struct ft_children children;
-    struct ft_inodes inodes;
     struct ft_clock_view view;
     uint32_t block_number;
     int64_t next_pass_ns; // what the pass tells the loop: when the next one is due, INT64_MAX never

@@ -27,9 +27,9 @@ struct ft_name {
     uint32_t closed_in; // block in which a close named it, 0 none
     uint16_t bytes, bytes_got;
     char *text;
-    uint64_t device, inode, birth; // birth: as in FT_EXT_KIND, with the inode's epoch
-    uint8_t define;                // enum ft_define
-    uint8_t kind;                  // enum ft_file_kind_wire
+    uint64_t device, inode;
+    uint8_t define; // enum ft_define
+    uint8_t kind;   // enum ft_file_kind_wire
     bool is_joined, is_cut, is_kept, has_inode;
 };
 

@@ -12,8 +12,7 @@
 // Calls that tell of other things than themselves.
 static inline bool ft_plain_is_special(unsigned call)
 {
-    return call == FT_CALL_ID_NONE || call == FT_CALL_ID_close ||
-           call - FT_CALL_ID_unlink <= FT_CALL_ID_renameat2 - FT_CALL_ID_unlink || ft_children_concern(call);
+    return call == FT_CALL_ID_NONE || call == FT_CALL_ID_close || ft_children_concern(call);
 }
 
 static inline uint16_t ft_plain_flags(unsigned flags)

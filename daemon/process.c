@@ -150,6 +150,8 @@ void ft_process_catch_end(struct ft_process *process, int state)
     if (state != FT_PROCESS_ENDED || !read_counters(process, &process->end_counters, &stat))
         return;
     process->start_time = stat.start_time;
+    // Where it was over before it was admitted: what its pid did is all its own, or its last image's.
+    process->has_done_all = process->is_exec || process->start_ns - born_ns(stat.start_time) < YOUNG_NS;
     if (stat.state == 'Z' && (geteuid() == 0 || geteuid() == process->uid))
         process->end_status = stat.exit_code;
 }

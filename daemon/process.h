@@ -119,6 +119,7 @@ struct ft_process {
     uint64_t names_forgotten;
 
     // of the end: written by the loop before `state` moves on, read by the worker after
+    bool has_done_all; // where first_counters are not known, end_counters are all the process's own
     struct ft_process_counters end_counters;    // read when it had ended and was not reaped yet
     struct ft_process_counters_shared children; // of reaped children that have records of their own
     bool has_traced_parent;                     // which will have its counters

@@ -16,7 +16,7 @@ enum { FT_RECORD_CORRUPT = -1, FT_RECORD_UNPUBLISHED = 0 };
 struct ft_record_event {
     uint64_t end_ticks, duration_ticks;
     int64_t size, offset, result;
-    uint64_t bytes, arg, device, inode, birth;
+    uint64_t bytes, arg, device, inode;
     uint32_t file, file2; // SPAN: name
     uint32_t category;    // SPAN
     int32_t fd, err;

@@ -110,7 +110,6 @@ static void close_world(struct world *world)
     ft_process_destroy(world->process);
     ft_batch_fini(&world->job.batch);
     ft_children_fini(&world->job.children);
-    ft_inodes_fini(&world->job.inodes);
     ft_trace_writer_destroy(world->writer);
     maker_fini(&world->maker);
     free(world);
