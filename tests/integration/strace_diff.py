@@ -162,12 +162,13 @@ def argv_at(entries, ts):
     return [p for p in entries if p["start"] * 1e9 <= ts + 1000][-1]["argv"]
 
 
-def grouped(images, pipes=True):
+def grouped(images, pipes=True, without=()):
     """{argv: [table, …]} without empty tables, each list in an order that both sides share."""
     groups = collections.defaultdict(list)
     for argv, table in images:
         if not pipes:
             table = {k: v for k, v in table.items() if k[1] is None or k[1].startswith("/")}
+        table = {k: v for k, v in table.items() if k[1] not in without}
         if table:
             groups[argv_key(argv)].append(table)
     return {argv: sorted(tables, key=lambda t: sorted(map(repr, t.items()))) for argv, tables in groups.items()}
@@ -184,11 +185,13 @@ def difference(argv, want, have):
     return lines
 
 
-def compare(tap, argv, *, families=tuple(strace_log.FAMILIES), prepare=lambda folder: None, deadline=240, pipes=True, per_file=True):
+def compare(tap, argv, *, families=tuple(strace_log.FAMILIES), prepare=lambda folder: None, deadline=240, pipes=True, per_file=True,
+            without=()):
     """Runs argv untraced under strace and traced, each in a fresh folder made by `prepare`; asserts equality.
 
     pipes=False leaves out pipes and sockets, for programs that tell each other how fast they are. per_file=False leaves
-    out the bytes by `files`, for programs that rename what they wrote: strace tells names, `files` tells inodes.
+    out the bytes by `files`, for programs that rename what they wrote: strace tells names, `files` tells inodes. `without` are paths
+    of which a program decides by chance whether it looks at them.
     """
     argv = [str(a) for a in argv]
     folder = tap.work / "one"
@@ -200,8 +203,9 @@ def compare(tap, argv, *, families=tuple(strace_log.FAMILIES), prepare=lambda fo
     fresh(folder, prepare)
     trace = tap.run(argv, cwd=folder, deadline=deadline, status=None)
     assert (trace.ran.returncode, trace.ran.stdout) == (seen.returncode, seen.stdout), trace.ran.stderr
-    want = grouped(((argv_, table) for argv_, _, table, _ in images), pipes)
-    have = grouped(((argv_, owed_of_trace(events, pid, families)) for argv_, pid, events in images_of_trace(trace)), pipes)
+    want = grouped(((argv_, table) for argv_, _, table, _ in images), pipes, without)
+    have = grouped(((argv_, owed_of_trace(events, pid, families)) for argv_, pid, events in images_of_trace(trace)),
+                   pipes, without)
     lines = []
     for key in sorted(want.keys() | have.keys()):
         if want.get(key) != have.get(key):

@@ -4,6 +4,7 @@
 import collections
 import os
 import random
+import shutil
 
 import pytest
 
@@ -167,8 +168,10 @@ def tally(counter, table):
 
 
 def test_node_reading_a_hundred_files(tap):
+    """V8 reads its own mappings and binary where its code landed far from it, which the kernel decides."""
     harness.needs_program("node")
-    trace = strace_diff.compare(tap, ["node", "read.js"], prepare=make_hundred, families=("open", "read", "write"))
+    trace = strace_diff.compare(tap, ["node", "read.js"], prepare=make_hundred, families=("open", "read", "write"),
+                                without=("/proc/PID/maps", os.path.realpath(shutil.which("node"))))
     for i in range(1, 100):
         assert trace.file(tap.work / f"one/n{i}")["read_bytes"] == i * 97
 
