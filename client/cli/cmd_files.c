@@ -230,14 +230,10 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
 
 const struct ft_command ft_command_files = {
     .name = "files",
-    .arguments = "PATH...",
     .summary = "what was done to each file",
-    .details = "PATH is a trace file or a folder of them; several are read as one job.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
-    .operands_min = 1,
-    .operands_max = FT_OPTIONS_ALL,
-    .operand_missing = "which trace? name a file or a folder",
+    FT_COMMAND_READS_TRACES,
     .values_bytes = sizeof(struct values),
     .defaults = &defaults,
     .run = run,

@@ -198,14 +198,10 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
 
 const struct ft_command ft_command_info = {
     .name = "info",
-    .arguments = "PATH...",
     .summary = "the files themselves: frames, sizes",
-    .details = "PATH is a trace file or a folder of them.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
-    .operands_min = 1,
-    .operands_max = FT_OPTIONS_ALL,
-    .operand_missing = "which trace? name a file or a folder",
+    FT_COMMAND_READS_TRACES,
     .values_bytes = sizeof(struct values),
     .run = run,
 };

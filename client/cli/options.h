@@ -53,6 +53,11 @@ struct ft_command {
 
 enum { FT_OPTIONS_ALL = 1000000 };
 
+/* Operands of a command that reads traces. */
+#define FT_COMMAND_READS_TRACES                                                                                  \
+    .arguments = "PATH...", .details = "PATH is a trace file or a folder of them; several are read as one job.", \
+    .operands_min = 1, .operands_max = FT_OPTIONS_ALL, .operand_missing = "which trace? name a file or a folder"
+
 /*
  * Parses argv[1..] (argv[0] is the command's name), prints help or a usage error itself, or runs the command.
  * The result is the exit status.
