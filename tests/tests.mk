@@ -137,9 +137,9 @@ CLANG_FORMAT := $(VENV)/bin/clang-format
 format:
 	$(CLANG_FORMAT) -i $(C_FILES)
 format-check:
-	@bad=0; for file in $(C_FILES); do $(CLANG_FORMAT) $$file | cmp -s - $$file || \
-		{ echo "make format would change $$file"; bad=1; }; done; \
-		[ $$bad = 0 ]
+	@$(CLANG_FORMAT) --version >/dev/null
+	@bad=$$($(CLANG_FORMAT) --dry-run --Werror $(C_FILES) 2>&1 | sed -n 's/:[0-9]*:[0-9]*: error: .*//p' | sort -u); \
+		[ -z "$$bad" ] || { printf 'make format would change %s\n' $$bad; exit 1; }
 shellcheck:
 	shellcheck $$(git ls-files -co --exclude-standard | xargs grep -lE '^#!/(usr/bin/env |bin/)(ba)?sh' --)
 lint: format-check shellcheck
