@@ -31,7 +31,8 @@ FAMILY = {
 }
 UNNAMED = ("close", "seek", "unlink", "rename", "mkdir", "link", "truncate", "sync")
 # names and numbers that differ from run to run
-TEMPORARY = re.compile(r"((?:/tmp/cc|/sort|/sed|/st|/tmp|/pymp-|/dev/shm/sem\.|/tmp_(?:idx|pack|obj)_|/\.git/t|fetch-pack )|^/tmp/(?=\w{8}$))\w{4,8}\b")
+TEMPORARY = re.compile(r"((?:/tmp/cc|/sort|/sed|/st|/tmp|/pymp-|/dev/shm/sem\.|/tmp_(?:idx|pack|obj)_|/\.git/t|fetch-pack )"
+                       r"|^/tmp/(?=\w{8}$))\w{4,8}\b")
 
 
 def family_of(name):
@@ -185,13 +186,13 @@ def difference(argv, want, have):
     return lines
 
 
-def compare(tap, argv, *, families=tuple(strace_log.FAMILIES), prepare=lambda folder: None, deadline=240, pipes=True, per_file=True,
-            without=()):
+def compare(tap, argv, *, families=tuple(strace_log.FAMILIES), prepare=lambda folder: None, deadline=240, pipes=True,
+            per_file=True, without=()):
     """Runs argv untraced under strace and traced, each in a fresh folder made by `prepare`; asserts equality.
 
     pipes=False leaves out pipes and sockets, for programs that tell each other how fast they are. per_file=False leaves
-    out the bytes by `files`, for programs that rename what they wrote: strace tells names, `files` tells inodes. `without` are paths
-    of which a program decides by chance whether it looks at them.
+    out the bytes by `files`, for programs that rename what they wrote: strace tells names, `files` tells inodes. `without` are
+    paths of which a program decides by chance whether it looks at them.
     """
     argv = [str(a) for a in argv]
     folder = tap.work / "one"

@@ -188,6 +188,6 @@ def read_folder(folder):
 def command(folder, argv, families=tuple(FAMILIES), stacks=True):
     """The strace command that logs the families' calls of argv into the folder; stacks are what takes its time."""
     names = ",".join([n for f in families for n in FAMILIES[f]] + list(PROCESS_CALLS))
-    words = ["strace", "-ff", "--seccomp-bpf", *(["-k"] if stacks else []), "-y", "-ttt", "-s", "512", "-e", f"trace={names}",
-             "-e", "signal=none", "-o", os.path.join(folder, "st")]
+    words = ["strace", "-ff", "--seccomp-bpf", *(["-k"] if stacks else []), "-y", "-ttt", "-s", "512",
+             "-e", f"trace={names}", "-e", "signal=none", "-o", os.path.join(folder, "st")]
     return words + [str(a) for a in argv]
