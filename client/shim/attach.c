@@ -88,6 +88,7 @@ static void forget_parent(void)
     p->cwd_file = 0;
     p->lines_hand = 0;
     p->no_growth = 0;
+    p->in_fork = 0;
     p->growth_retry_ticks = 0;
     p->fork_count++;
     ft_fd_forget_all();
@@ -132,7 +133,7 @@ static int attach_late(void)
         return ft_attach(FT_IMAGE_EXEC);
     if (__atomic_load_n(&ft_wiped.attach, __ATOMIC_ACQUIRE) == FT_ATTACH_BUSY)
         return 0;
-    if (!has_one_thread()) {
+    if (!ft_process.in_fork && !has_one_thread()) {
         ft_turn_off();
         return 0;
     }

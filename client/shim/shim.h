@@ -103,6 +103,7 @@ struct ft_process {
     uint8_t wanted;                   /* FLOWTAP=1 and nothing against it */
     uint8_t filtered;                 /* include or exclude globs are set */
     uint8_t follow_clean_env;
+    uint8_t in_fork;         /* a fork wrapper is on its way: its child has one thread */
     uint8_t no_growth;       /* while mlockall runs */
     uint8_t want_start_time; /* the policy asks for it */
     uint32_t settings_ignored;

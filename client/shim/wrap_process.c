@@ -100,11 +100,13 @@ static pid_t fork_by(unsigned call, pid_t (*real)(void))
     ft_process.fork_count++; /* descriptions opened so far are shared from here on */
     if (ft_process.sandboxed)
         ft_gap(FT_SHIM_GAP_FORK_UNATTACHED);
+    ft_process.in_fork = 1; /* its atfork handlers may make calls in the child before it is ours */
     pid_t r = real();
     if (r == 0) {
         ft_attach_child(FT_IMAGE_FORK);
         return 0;
     }
+    ft_process.in_fork = 0;
     ft_path_end(&state, call, &args, r);
     return r;
 }
