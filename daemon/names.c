@@ -4,21 +4,29 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "daemon/paths.h"
 
 #define ROOM_MIN 16
 #define BASES_MAX 64
 
-// Ids are counted up, so neighbours come together: the multiplication spreads them.
+// Ids are the client's choice: with a seed that it does not know, it cannot choose ids that all come to one place.
+// The mixing is "lowbias32" (Chris Wellons, Prospecting for Hash Functions, 2018).
 static uint32_t home_of(const struct ft_names *names, uint32_t id)
 {
-    return (id * UINT32_C(0x9e3779b1)) & (names->room - 1);
+    uint32_t x = id ^ names->seed;
+    x = (x ^ x >> 16) * UINT32_C(0x7feb352d);
+    x = (x ^ x >> 15) * UINT32_C(0x846ca68b);
+    return (x ^ x >> 16) & (names->room - 1);
 }
 
 void ft_names_init(struct ft_names *names)
 {
     memset(names, 0, sizeof(*names));
+    // Without randomness (a kernel just booted) the table works all the same.
+    if (getrandom(&names->seed, sizeof(names->seed), GRND_NONBLOCK) < 0)
+        names->seed = 0;
 }
 
 void ft_names_fini(struct ft_names *names)

@@ -36,6 +36,7 @@ struct ft_name {
 struct ft_names {
     struct ft_name *slots;
     uint32_t room, count; // room is a power of two
+    uint32_t seed;
     size_t text_bytes;
     uint64_t lost;
     uint32_t *used_paths; // PATH names that a call of this block used
