@@ -132,7 +132,9 @@ def test_python_pool_that_is_not_joined(tap, method, ending):
         path = str(tap.work / f"own-{i}")
         assert sum(e["result"] for e in trace.events(name="write") if e.get("path") == path) == size
         assert trace.file(path)["read_bytes"] == size
-    assert trace.summary()["dropped"] == 0
+    # a worker that is terminated can lose the one call that had returned and was not yet published
+    causes = trace.summary()["dropped_by_cause"]
+    assert causes.pop("torn") <= len(trace.processes()) and not any(causes.values()), causes
 
 
 def compare_by_file(tap, argv, prepare):

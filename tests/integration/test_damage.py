@@ -81,7 +81,8 @@ def test_cut_at_many_places(tap, sound):
         assert len(left) >= most, f"cut at {cut}: fewer events than of a shorter file"
         most = len(left)
         if results["summary"].returncode == 0:
-            assert json.loads(results["summary"].stdout)["partial"] is True, f"cut at {cut}: not called partial"
+            is_partial = json.loads(results["summary"].stdout)["partial"]
+            assert is_partial or len(left) == len(events), f"cut at {cut}: events are missing and nothing says partial"
     assert most == len(events), "a file that lost only the end of its index lost events"
 
 
