@@ -235,8 +235,9 @@ static void evict(struct ft_names *names, uint32_t block, bool only_closed)
         if (names->slots[i].id > newest)
             newest = names->slots[i].id;
     uint32_t keep_from = newest > FT_NAMES_MAX / 4 ? newest - FT_NAMES_MAX / 4 : 0;
-    for (uint32_t i = 0; i < names->room && is_too_full(names); i++) {
-        struct ft_name *name = &names->slots[i];
+    // From where the last one stopped: one that always began at the first slot would leave the rest to fill up.
+    for (uint32_t i = 0; i < names->room && is_too_full(names); i++, names->hand++) {
+        struct ft_name *name = &names->slots[names->hand & (names->room - 1)];
         while (name->id && (only_closed ? name->closed_in && name->closed_in + 1 < block
                                         : name->id != FT_FILE_CWD && name->id < keep_from)) {
             names->lost += !only_closed;

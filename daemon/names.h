@@ -37,6 +37,7 @@ struct ft_names {
     struct ft_name *slots;
     uint32_t room, count; // room is a power of two
     uint32_t seed;
+    uint32_t hand; // where eviction goes on
     size_t text_bytes;
     uint64_t lost;
     uint32_t *used_paths; // PATH names that a call of this block used
