@@ -154,6 +154,15 @@ FT_HOT void ft_copy(void *to, const void *from, size_t n)
 }
 
 /* Length of a string, at most `most`. By aligned words, which never reach into a page that the string does not. */
+#if defined(__SANITIZE_ADDRESS__) /* in unit tests, where bytes behind a string are guarded */
+FT_HOT size_t ft_length_most(const char *text, size_t most)
+{
+    size_t n = 0;
+    while (n < most && text[n] != 0)
+        n++;
+    return n;
+}
+#else
 FT_HOT size_t ft_length_most(const char *text, size_t most)
 {
     typedef uint64_t __attribute__((may_alias)) word_t;
@@ -173,6 +182,7 @@ FT_HOT size_t ft_length_most(const char *text, size_t most)
             return n;
     }
 }
+#endif
 
 FT_HOT size_t ft_length(const char *text)
 {
