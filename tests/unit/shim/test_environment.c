@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -31,8 +30,9 @@ static char **built(char *const *envp, struct ft_environment *e)
 {
     if (!ft_environment_check(e, envp))
         return NULL;
-    char **list = calloc(ft_environment_entries(e), sizeof(char *));
-    ft_environment_build(e, envp, list, malloc(e->preload_bytes + 1));
+    static char *list[16], text[256];
+    assert_true(ft_environment_entries(e) <= 16 && e->preload_bytes < sizeof(text));
+    ft_environment_build(e, envp, list, text);
     return list;
 }
 
