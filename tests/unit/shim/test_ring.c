@@ -85,13 +85,16 @@ static void take(const uint64_t *word, uint32_t slots)
     seen[number]++;
 }
 
-/* Reads a chunk from `slot` on; returns how far it is published. */
-static uint32_t read_chunk(const struct ft_chunk_head *chunk, uint32_t slot)
+/*
+ * Reads a chunk from `slot` on; returns how far it is published. Its fill was read once: a chunk that its taker gave back
+ * unused may be taken again meanwhile, and then nothing in it is of that fill.
+ */
+static uint32_t read_chunk(const struct ft_chunk_head *chunk, uint64_t fill, uint32_t slot)
 {
     while (slot < FT_CHUNK_SLOTS) {
         const uint64_t *word = (const void *)((const char *)chunk + FT_CHUNK_HEAD_BYTES + (size_t)slot * FT_SLOT_BYTES);
         uint64_t head = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-        if (FT_W0_KIND(head) == FT_RECORD_NONE || FT_W0_FILL(head) != (uint16_t)chunk->fill)
+        if (FT_W0_KIND(head) == FT_RECORD_NONE || FT_W0_FILL(head) != (uint16_t)fill)
             break;
         if (FT_W0_KIND(head) == FT_RECORD_CALL)
             take(word, FT_W0_SLOTS(head));
@@ -118,7 +121,7 @@ static void *drain(void *unused)
             if (fill != fills[i])
                 slots[i] = 0;
             fills[i] = fill;
-            slots[i] = read_chunk(chunk, slots[i]);
+            slots[i] = read_chunk(chunk, fill, slots[i]);
             if (now == FT_CHUNK_FULL && slots[i] == FT_CHUNK_SLOTS)
                 __atomic_store_n(state, FT_CHUNK_FREE, __ATOMIC_RELEASE);
         }
