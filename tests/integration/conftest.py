@@ -2,6 +2,7 @@
 """Fixtures of the integration tests."""
 
 import os
+import signal
 
 import pytest
 
@@ -30,7 +31,15 @@ def tap(request):
     one.finish(keep=getattr(request.node, "test_failed", True))
 
 
+def take_signals_back():
+    """A shell that starts us in the background has interrupts ignored, and what we start would inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def pytest_sessionstart(session):
+    take_signals_back()
     missing = [p for p in (harness.FLOWTAP, harness.FLOWTAPD, harness.PRELOAD) if not p.exists()]
     if missing and not session.config.option.collectonly:
         pytest.exit(f"not built: {', '.join(map(str, missing))}; run `make` first", returncode=2)
