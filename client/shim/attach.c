@@ -27,7 +27,6 @@ void ft_turn_off(void)
 
 static int attach_process(enum ft_image image)
 {
-    ft_process.image = image;
     ft_process.lines_used = 1;
     ft_process.next_id = FT_FILE_FIRST;
     long error = ft_segment_make(image);

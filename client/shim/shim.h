@@ -93,9 +93,7 @@ struct ft_process {
     uint32_t ordinal;                     /* of threads (atomic) */
     uint32_t pid;
     uint32_t cwd_file;                /* file id of the working directory; 0: ask the kernel at next use */
-    uint32_t rename_count;            /* renames of this process: a directory's name may be old after one */
     uint32_t fork_count, spawn_count; /* descriptions opened before are shared with a child */
-    uint32_t image;                   /* enum ft_image of the segment */
     uint8_t clock;                    /* enum ft_clock */
     uint8_t sandboxed;                /* a seccomp filter is in: no system call of ours */
     uint8_t coarse;                   /* threads start with FT_WHY_COARSE */

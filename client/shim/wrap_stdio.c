@@ -98,7 +98,8 @@
 #define FT_CALL FT_MAKE
 #include "proto/calls.def"
 
-void ft_stream_opened(const struct ft_call_state *running, unsigned call, const struct ft_args *args, int fd, int flags)
+static void stream_opened(const struct ft_call_state *running, unsigned call, const struct ft_args *args, int fd,
+                          int flags, uint64_t unseen)
 {
     struct ft_call_state state = *running;
     struct ft_outcome o = {.args = args, .result = fd, .end = ft_end_clock(running)};
@@ -115,8 +116,15 @@ void ft_stream_opened(const struct ft_call_state *running, unsigned call, const 
     struct ft_args with_fd = *args;
     with_fd.ret = FT_RET_FD;
     o.args = &with_fd;
+    o.has_bytes = unseen != 0; /* what the stream was still to write of its file before */
+    o.bytes = unseen;
     state.slot = NULL;
     ft_record(&state, call, &o);
+}
+
+void ft_stream_opened(const struct ft_call_state *running, unsigned call, const struct ft_args *args, int fd, int flags)
+{
+    stream_opened(running, call, args, fd, flags, 0);
 }
 
 FT_EXPORT(int, fclose, (FILE * f))
@@ -161,8 +169,8 @@ static FILE *reopen(unsigned call, FILE *(*real)(const char *, const char *, FIL
     if (before >= 0)
         ft_fd_closing(before);
     FILE *r = real(path, mode, f);
-    const struct ft_args args = {PATH(path), ARG(unseen), RET(STREAM)};
-    ft_stream_opened(&state, call, &args, r != NULL ? r->_fileno : -1, 0);
+    const struct ft_args args = {PATH(path), RET(STREAM)};
+    stream_opened(&state, call, &args, r != NULL ? r->_fileno : -1, 0, unseen);
     return r;
 }
 
