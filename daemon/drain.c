@@ -68,13 +68,13 @@ void ft_drain_add_lost(struct ft_process *process, uint16_t call, uint64_t count
 static int find_file(struct ft_drain *drain, struct ft_process *process, const struct ft_piece *piece, uint32_t id,
                      uint32_t *out)
 {
+    *out = 0;
+    if (!id)
+        return 0;
     if (id == drain->cached_id) {
         *out = drain->cached_file;
         return 0;
     }
-    *out = 0;
-    if (!id)
-        return 0;
     struct ft_name *name = ft_names_find(&process->names, id);
     if (!name) {
         struct ft_segment_position *position = ft_segment_position(&process->segment, piece->chunk);

@@ -31,6 +31,13 @@ def test_every_line_is_json_with_the_promised_keys(tap):
                           check=True).stdout.strip() == str(len(trace.events())).encode()
 
 
+def test_a_call_on_no_file_has_no_path(tap):
+    trace = tap.run(["sh", "-c", f"{harness.program('touch_all')} a b; true"])
+    nameless = [e for e in trace.events() if e["name"] in ("fork", "vfork", "_exit")]
+    assert len(nameless) >= 2 and trace.count(path=str(tap.work / "b")) == 3
+    assert not [e for e in nameless if "path" in e], nameless
+
+
 def test_tags_of_the_run_are_on_every_event(tap):
     trace = tap.run(["cat", "/etc/hostname"], options=["--tag", "team=blue", "--tag", "run=7"])
     assert trace.events() and all(e["tags"] == {"team": "blue", "run": "7"} for e in trace.events())
