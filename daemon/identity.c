@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/settings.h"
+
 // Consecutive components of a cgroup path. `{job}` and `{step}` take one or more bytes, `*` any; the rest is literal.
 // First match wins.
 static const char *const cgroup_patterns[] = {
@@ -195,20 +197,18 @@ void ft_identity_inherit(struct ft_identity *identity, const struct ft_identity 
 
 size_t ft_identity_tags(struct ft_bytes text, struct ft_tag *tags, size_t room, unsigned *ignored)
 {
-    size_t count = 0;
-    for (size_t at = 0; at < text.len;) {
-        const char *tag = text.data + at;
-        const char *comma = memchr(tag, ',', text.len - at);
-        size_t bytes = comma ? (size_t)(comma - tag) : text.len - at;
-        const char *equals = memchr(tag, '=', bytes);
-        if (equals && equals != tag && count < room)
-            tags[count++] = (struct ft_tag){
-                .key = {.data = tag, .len = (size_t)(equals - tag)},
-                .value = {.data = equals + 1, .len = bytes - (size_t)(equals - tag) - 1},
-            };
-        else if (bytes)
+    const char *at = text.data, *end = text.data + text.len, *tag;
+    size_t count = 0, bytes, key_bytes;
+    while (ft_setting_next(&at, end, ',', &tag, &bytes)) {
+        if (bytes == 0)
+            continue;
+        if (count >= room || ft_setting_use_of_tag(tag, bytes, count, &key_bytes) == FT_SETTING_IGNORED)
             ++*ignored;
-        at += bytes + 1;
+        else
+            tags[count++] = (struct ft_tag){
+                .key = {.data = tag, .len = key_bytes},
+                .value = {.data = tag + key_bytes + 1, .len = bytes - key_bytes - 1},
+            };
     }
     return count;
 }

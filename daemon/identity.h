@@ -11,9 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/settings.h"
 #include "proto/trace_record.h"
 
-enum { FT_IDENTITY_JOB_MAX = 200, FT_IDENTITY_STEP_MAX = 64 };
+enum { FT_IDENTITY_JOB_MAX = FT_SETTING_JOB_BYTES_MAX, FT_IDENTITY_STEP_MAX = 64 };
 
 struct ft_identity {
     char job[FT_IDENTITY_JOB_MAX + 1];

@@ -14,7 +14,7 @@
 #include "daemon/names.h"
 #include "daemon/segment.h"
 
-enum { FT_PROCESS_TAGS_MAX = 64 };
+enum { FT_PROCESS_TAGS_MAX = FT_SETTING_TAGS_MAX };
 
 // What is going on with a process image, in order: it only ever moves on.
 enum ft_process_state {

@@ -3,11 +3,12 @@
 #include "client/shim/clock.h"
 #include "client/shim/settings.h"
 #include "client/shim/start.h"
+#include "proto/settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-enum { CGROUP_BYTES_MAX = 1024, EXE_BYTES_MAX = 4096, ARGV_BYTES_MAX = 32768, ENV_BYTES_MAX = 16384 };
+enum { CGROUP_BYTES_MAX = 1024, EXE_BYTES_MAX = 4096, ARGV_BYTES_MAX = 32768 };
 
 /* Items are written behind struct ft_hello; pages of Hello get memory as they are reached. */
 struct items {
@@ -144,8 +145,8 @@ static void put_env(struct items *items)
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
         if (is_claim(environ[i]))
             most += ft_length(environ[i]) + 1;
-    if (most > ENV_BYTES_MAX)
-        most = ENV_BYTES_MAX;
+    if (most > FT_SETTING_CLAIMS_BYTES_MAX)
+        most = FT_SETTING_CLAIMS_BYTES_MAX;
     char *to = item_begin(items, most);
     if (to == NULL)
         return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "client/shim/name.h"
 
+#include "client/shim/glob.h"
+
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
@@ -143,20 +145,23 @@ static int is_wanted(int dirfd, const char *path, size_t n)
 {
     if (!ft_process.filtered || dirfd == FT_AT_SEARCHED)
         return 1;
-    if (n > 0 && path[0] == '/')
+    int is_absolute = n > 0 && path[0] == '/';
+    if (is_absolute && ft_glob_is_squeezed(path, n))
         return ft_settings_wants(path, n);
     if (ft_process.sandboxed || ft_thread.vfork_depth != 0)
-        return 1;
+        return is_absolute ? ft_settings_wants(path, n) : 1;
     char *page = scratch_get();
     if (page == NULL)
         return 1;
-    long base =
-        dirfd == FT_AT_FDCWD ? ft_sys(SYS_getcwd, page, FT_PAGE_BYTES) - 1 : readlink_of(dirfd, page, FT_PAGE_BYTES);
+    long base = 0;
+    if (!is_absolute)
+        base = dirfd == FT_AT_FDCWD ? ft_sys(SYS_getcwd, page, FT_PAGE_BYTES) - 1
+                                    : readlink_of(dirfd, page, FT_PAGE_BYTES);
     int wanted = 1;
-    if (base > 0 && (size_t)base + 1 + n < FT_PAGE_BYTES) {
+    if (base >= 0 && (size_t)base + 1 + n < FT_PAGE_BYTES) {
         page[base] = '/';
         ft_copy(page + base + 1, path, n);
-        wanted = ft_settings_wants(page, n == 0 ? (size_t)base : (size_t)base + 1 + n);
+        wanted = ft_settings_wants(page, ft_glob_squeeze(page, (size_t)base + 1 + n));
     }
     scratch_put(page);
     return wanted;

@@ -4,6 +4,7 @@
 #include "client/shim/glob.h"
 #include "client/shim/real.h"
 #include "proto/control.h"
+#include "proto/settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,27 +109,21 @@ static void ignore_setting(const char *name)
 
 static void set_socket(const char *path)
 {
-    size_t n = path != NULL ? ft_length(path) : 0;
-    if (path != NULL && (n == 0 || n >= FT_SOCKET_PATH_MAX || path[0] != '/')) {
+    if (path != NULL && ft_setting_use_of_socket(path) == FT_SETTING_IGNORED) {
         ignore_setting("FLOWTAP_SOCKET cannot be used");
         path = NULL;
     }
-    if (path == NULL) {
+    if (path == NULL)
         path = FT_SOCKET_DEFAULT;
-        n = sizeof(FT_SOCKET_DEFAULT) - 1;
-    }
-    ft_copy(ft_socket_path, path, n);
-    ft_socket_path[n] = 0;
+    ft_copy(ft_socket_path, path, ft_length(path) + 1);
 }
 
 static void set_mode(const char *mode)
 {
-    if (mode == NULL)
-        return;
-    size_t n = ft_length(mode);
-    if (n == 3 && ft_is_equal(mode, "off", 3))
+    enum ft_setting_use use = mode == NULL ? FT_SETTING_USED : ft_setting_use_of_mode(mode);
+    if (use == FT_SETTING_OFF)
         ft_process.wanted = 0;
-    else if (!(n == 5 && ft_is_equal(mode, "trace", 5)) && !(n == 7 && ft_is_equal(mode, "profile", 7)))
+    else if (use == FT_SETTING_IGNORED)
         ignore_setting("FLOWTAP_MODE is none of trace, profile, off");
 }
 
@@ -216,7 +211,8 @@ static long read_policy(void)
     char *bytes = ft_arena_page();
     if (bytes == NULL)
         return -ENOMEM;
-    long fd = ft_sys(SYS_openat, FT_AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    /* A FIFO that somebody put there must not hold the program. */
+    long fd = ft_sys(SYS_openat, FT_AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return fd;
     long got = ft_sys(SYS_pread64, fd, bytes, FT_POLICY_BYTES_MAX, 0);
@@ -234,13 +230,13 @@ void ft_settings_read(char *const *envp)
     const char *on = ft_settings_find(envp, "FLOWTAP");
     if (on == NULL)
         return;
-    if (on[0] != '1' || on[1] != 0) {
-        if (!(on[0] == '0' && on[1] == 0) && on[0] != 0)
-            ignore_setting("FLOWTAP is neither 0 nor 1");
+    enum ft_setting_use use = ft_setting_use_of_on(on);
+    if (use == FT_SETTING_IGNORED)
+        ignore_setting("FLOWTAP is neither 0 nor 1");
+    if (use != FT_SETTING_USED)
         return;
-    }
     const char *debug = ft_settings_find(envp, "FLOWTAP_DEBUG");
-    ft_debug = debug != NULL && debug[0] != 0 && !(debug[0] == '0' && debug[1] == 0);
+    ft_debug = debug != NULL && ft_setting_is_debug(debug);
     ft_process.wanted = 1;
     ft_process.follow_clean_env = 1;
     ft_process.clock = FT_CLOCK_TICKS;

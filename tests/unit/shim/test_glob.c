@@ -3,11 +3,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "client/shim/glob.h"
+#include "client/shim/shim.h"
 
 static const struct {
     const char *pattern, *path;
@@ -61,9 +65,88 @@ static void more_globs_than_there_is_room_for_are_left_out(void **state)
 {
     (void)state;
     struct ft_globs globs = {0};
-    for (int i = 0; i < FT_GLOBS_MAX + 5; i++)
+    for (int i = 0; i < FT_SETTING_GLOBS_MAX + 5; i++)
         ft_globs_add(&globs, "/x", 2);
-    assert_int_equal(globs.count, FT_GLOBS_MAX);
+    assert_int_equal(globs.count, FT_SETTING_GLOBS_MAX);
+}
+
+static void components_that_name_nothing_are_taken_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *squeezed;
+    } paths[] = {
+        {"/a//b", "/a/b"},
+        {"/a/./b", "/a/b"},
+        {"/a/././/b/", "/a/b"},
+        {"/a/.", "/a"},
+        {"/", "/"},
+        {"//", "/"},
+        {"/./", "/"},
+        {"/a/.b/..c", "/a/.b/..c"},
+        {"/a/../b", "/a/../b"},
+        {"*.h5", "*.h5"},
+        {"/cwd/./data/*", "/cwd/data/*"},
+    };
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        char text[64];
+        size_t n = strlen(paths[i].path);
+        strcpy(text, paths[i].path);
+        assert_int_equal(ft_glob_is_squeezed(text, n), strcmp(paths[i].path, paths[i].squeezed) == 0);
+        n = ft_glob_squeeze(text, n);
+        text[n] = 0;
+        assert_string_equal(text, paths[i].squeezed);
+    }
+}
+
+static void what_cannot_be_matched_as_it_is_meant_is_ignored_and_counted(void **state)
+{
+    (void)state;
+    struct ft_globs globs = {0};
+    static char list[3 * FT_PAGE_BYTES];
+    memset(list, 'x', FT_PAGE_BYTES);
+    memcpy(list + FT_PAGE_BYTES, ":/y::", 6);
+    ft_process.settings_ignored = 0;
+    ft_globs_add_list(&globs, list);
+    assert_int_equal(ft_process.settings_ignored, 1);
+    assert_int_equal(globs.count, 1);
+    assert_memory_equal(globs.entries[0].bytes, "/y", 2);
+    list[0] = '/';
+    ft_globs_add_list(&globs, list);
+    assert_int_equal(ft_process.settings_ignored, 2);
+    assert_int_equal(globs.count, 2);
+}
+
+static void a_relative_glob_is_joined_to_a_long_working_directory_and_to_the_root(void **state)
+{
+    (void)state;
+    char before[FT_PAGE_BYTES], folder[201] = "", long_cwd[FT_PAGE_BYTES];
+    assert_non_null(getcwd(before, sizeof(before)));
+    char top[] = "/tmp/flowtap-glob-XXXXXX";
+    assert_non_null(mkdtemp(top));
+    assert_int_equal(chdir(top), 0);
+    memset(folder, 'd', 200);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(mkdir(folder, 0700), 0);
+        assert_int_equal(chdir(folder), 0);
+    }
+    struct ft_globs globs = {0};
+    assert_non_null(getcwd(long_cwd, sizeof(long_cwd)));
+    ft_globs_add_list(&globs, "./x*");
+    assert_int_equal(globs.count, 1);
+    assert_int_equal(globs.entries[0].n, strlen(long_cwd) + 3);
+    assert_memory_equal(globs.entries[0].bytes, long_cwd, strlen(long_cwd));
+    assert_memory_equal(globs.entries[0].bytes + strlen(long_cwd), "/x*", 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(chdir(".."), 0);
+        assert_int_equal(rmdir(folder), 0);
+    }
+    assert_int_equal(chdir("/"), 0);
+    ft_globs_add_list(&globs, "x*");
+    assert_int_equal(globs.entries[1].n, 3);
+    assert_memory_equal(globs.entries[1].bytes, "/x*", 3);
+    assert_int_equal(rmdir(top), 0);
+    assert_int_equal(chdir(before), 0);
 }
 
 int main(void)
@@ -71,6 +154,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_glob_matches_as_documented),
         cmocka_unit_test(a_list_is_split_and_relative_globs_are_joined),
+        cmocka_unit_test(components_that_name_nothing_are_taken_out),
+        cmocka_unit_test(what_cannot_be_matched_as_it_is_meant_is_ignored_and_counted),
+        cmocka_unit_test(a_relative_glob_is_joined_to_a_long_working_directory_and_to_the_root),
         cmocka_unit_test(more_globs_than_there_is_room_for_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Include and exclude patterns: relative ones, names that are spelled in other ways, what lies beside the socket."""
+
+import os
+
+import pytest
+
+import harness
+
+
+def seen(trace, *paths):
+    return [p for p in paths if any(f["path"] == str(p) and f["reads"] for f in trace.files())]
+
+
+@pytest.mark.parametrize("pattern", ["a.dat", "./a.dat", ".//a.dat", "././a.dat", "sub/../a.dat"])
+@pytest.mark.parametrize("name", ["a.dat", "./a.dat", ".//a.dat"])
+def test_a_name_is_matched_as_it_is_recorded(tap, pattern, name):
+    (tap.work / "a.dat").write_text("a")
+    (tap.work / "sub").mkdir()
+    trace = tap.run(["cat", name], options=["--include", pattern])
+    # `..` stays in names and in patterns: a symbolic link may stand before it.
+    assert bool(seen(trace, tap.work / "a.dat")) == (".." not in pattern)
+
+
+@pytest.mark.parametrize("name", ["{}/a.dat", "/{}/a.dat", "{}/./a.dat", "{}//a.dat"])
+def test_an_absolute_name_too(tap, name):
+    (tap.work / "a.dat").write_text("a")
+    (tap.work / "b.dat").write_text("b")
+    trace = tap.run(["cat", name.format(tap.work), tap.work / "b.dat"], options=["--include", tap.work / "a.dat"])
+    assert seen(trace, tap.work / "a.dat", tap.work / "b.dat") == [tap.work / "a.dat"]
+
+
+def test_a_relative_name_below_the_root(tap):
+    trace = tap.run(["cat", "etc/hostname", "etc/passwd"], options=["--include", "/etc/host*", "--include", "etc/pass*"],
+                    cwd="/")
+    assert seen(trace, "/etc/hostname", "/etc/passwd") == ["/etc/hostname", "/etc/passwd"]
+
+
+def test_a_relative_pattern_below_a_long_working_directory(tap):
+    folder = tap.work.joinpath(*["d" * 100] * 5)
+    folder.mkdir(parents=True)
+    (folder / "a.dat").write_text("a")
+    (folder / "b.dat").write_text("b")
+    trace = tap.run(["cat", "a.dat", "b.dat"], options=["--include", "a*"], cwd=folder)
+    assert seen(trace, folder / "a.dat", folder / "b.dat") == [folder / "a.dat"]
+
+
+def test_a_fifo_in_the_policys_place_does_not_hold_the_program(tap):
+    os.mkfifo(tap.folder / "s.policy")
+    env = harness.clean_environment(LD_PRELOAD=harness.PRELOAD, FLOWTAP="1", FLOWTAP_SOCKET=tap.folder / "s")
+    assert tap.plain(["cat", "/etc/hostname"], env=env, deadline=20).same() == tap.plain(["cat", "/etc/hostname"]).same()
