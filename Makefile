@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # make                 build everything into build/          make O=DIR   … into DIR
-# make CC=clang        with another compiler                 make VARIANT=asan|tsan   … into build/asan, build/tsan
+# make CC=clang        with another compiler                 make VARIANT=asan|tsan|points   … into build/asan, …
 # make quickstart      install what building needs, build, trace a real job
 # make check           install what testing needs, run all tests
 # make help            the other targets
@@ -57,8 +57,13 @@ HARDEN :=
 else ifeq ($(VARIANT),tsan)
 SANITIZE := -fsanitize=thread -fno-omit-frame-pointer
 HARDEN :=
+else ifeq ($(VARIANT),points)
+# A shim that a test can stop or end at certain places (client/shim/test_point.h).
+SANITIZE :=
+SHIM_POINTS := -DFT_TEST_POINTS
+HARDEN :=
 else
-$(error VARIANT is asan or tsan, not $(VARIANT))
+$(error VARIANT is asan, tsan or points, not $(VARIANT))
 endif
 
 # _GNU_SOURCE is defined empty, so that a file that defines it for itself does not redefine it.
@@ -72,7 +77,7 @@ SHIM_ONLY_CFLAGS := -U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS -fvisibility=hidden -f
                     -fasynchronous-unwind-tables -fexceptions -fno-tree-vectorize -fno-tree-slp-vectorize
 # "rep stos" takes longer to start than the small structs of a slow path take to clear.
 SHIM_ARCH_CFLAGS = $(if $(findstring clang,$(CC)),,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mmemset-strategy=unrolled_loop:-1:noalign))
-SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) -O2 -fPIC -ftls-model=initial-exec
+SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) $(SHIM_POINTS) -O2 -fPIC -ftls-model=initial-exec
 SHIM_LDFLAGS = -shared -Wl,-soname,libflowtap-preload.so -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,defs \
                -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libgcc $(LDFLAGS)
 # The same code for unit tests: linked into the test binary, exporting nothing, sanitized where the variant is.

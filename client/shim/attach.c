@@ -38,6 +38,7 @@ static int attach_process(enum ft_image image)
     ft_sys(SYS_madvise, &ft_wiped_page, FT_PAGE_BYTES, FT_MADV_WIPEONFORK);
     __atomic_store_n(&ft_wiped.base, ft_process.base, __ATOMIC_RELEASE);
     __atomic_store_n(&ft_wiped.attach, FT_ATTACH_DONE, __ATOMIC_RELEASE);
+    FT_TEST_POINT(attached);
     return 1;
 }
 
@@ -104,6 +105,7 @@ void ft_attach_child(enum ft_image image)
         return;
     }
     forget_parent();
+    FT_TEST_POINT(child_new);
     ft_attach(image);
 }
 

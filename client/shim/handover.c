@@ -82,11 +82,13 @@ long ft_hand_over(int memfd, struct ft_raised *files)
     }
     if (socket < 0)
         return socket;
+    FT_TEST_POINT(connected);
     long error = send_segment(socket, memfd);
     if (error == -ETOOMANYREFS) {
         ft_raise_limit(files, RLIMIT_NOFILE, UINT32_MAX);
         error = send_segment(socket, memfd);
     }
+    FT_TEST_POINT(sent);
     ft_sys(SYS_close, socket);
     return error < 0 ? error : 0;
 }

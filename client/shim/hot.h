@@ -155,6 +155,7 @@ FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft
     line->call_start = state->start;
     __asm__ volatile("" : : : "memory"); /* the call is shown last: what it shows is complete */
     line->call = call;
+    FT_TEST_POINT(call_shown);
 }
 
 FT_HOT uint64_t ft_end_clock(const struct ft_call_state *state)
@@ -164,6 +165,7 @@ FT_HOT uint64_t ft_end_clock(const struct ft_call_state *state)
         state->line->call = 0;
     else
         ft_end_nested(*state);
+    FT_TEST_POINT(call_done);
     return end;
 }
 
@@ -190,6 +192,7 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
     flags |= (args->has_size ? FT_CALL_SIZE : 0u) | (args->has_arg ? FT_CALL_ARG : 0u);
     struct ft_writer *writer = ft_thread.writer;
     ft_local_increment(&state->line->emitted);
+    FT_TEST_POINT(emitted);
     uint64_t cursor = ft_local_add(&writer->cursor, 1);
     struct ft_chunk_head *chunk = ft_chunk((uint32_t)(cursor >> 32));
     uint64_t *word;
@@ -205,12 +208,15 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
             return 1;
         }
     }
+    FT_TEST_POINT(reserved);
     ft_prefetch(word + FT_PREFETCH_SLOTS * FT_SLOT_WORDS); /* the daemon's core has read these lines last */
     word[1] = (end - chunk->base_ticks) | duration << 40;
     word[2] = (uint64_t)state->file | size << 32;
     word[3] = offset | (uint64_t)error << 48 | (uint64_t)result << 60;
+    FT_TEST_POINT(written);
     /* Release: whoever sees word 0 (flowtapd's second pread) sees words 1 to 3. */
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, 1, call, flags, chunk->fill, fd16), __ATOMIC_RELEASE);
+    FT_TEST_POINT(published);
     return 1;
 }
 

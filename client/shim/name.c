@@ -55,6 +55,7 @@ static int define_part(const struct definition *d, size_t from, size_t part)
     uint64_t *word = ft_ring_reserve(ft_thread.writer, slots, ft_now(), &chunk);
     if (word == NULL)
         return 0;
+    FT_TEST_POINT(name_reserved);
     word[1] = (uint64_t)d->id | (uint64_t)d->base << 32;
     word[2] = (uint64_t)d->n | (uint64_t)from << 16 | (uint64_t)part << 32 | (uint64_t)d->type << 48 |
               (uint64_t)(d->flags | (with_inode ? FT_DEFINE_INODE : 0u)) << 56;
@@ -66,6 +67,7 @@ static int define_part(const struct definition *d, size_t from, size_t part)
         next += 2;
     }
     ft_copy(next, d->bytes + from, part);
+    FT_TEST_POINT(name_written);
     /* Release: partner is the reader's second look at the chunk. */
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_DEFINE, slots, 0, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
     return 1;

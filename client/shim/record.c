@@ -171,16 +171,19 @@ static void write_record(const struct ft_call_state *state, unsigned call, const
         slots += (1 + extension_words(draft->mask) + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
     struct ft_chunk_head *chunk;
     ft_local_increment(&state->line->emitted);
+    FT_TEST_POINT(emitted);
     uint64_t *word = ft_ring_reserve(ft_thread.writer, slots, end, &chunk);
     if (word == NULL) {
         ft_ring_drop(ft_thread.writer, call, bytes, duration);
         return;
     }
+    FT_TEST_POINT(reserved_long);
     word[1] = (end - chunk->base_ticks) | (duration >= FT_DURATION_EXT ? FT_DURATION_EXT : duration) << 40;
     word[2] = draft->word2;
     word[3] = draft->word3;
     if (slots > 1)
         write_extension(word + FT_SLOT_WORDS, draft);
+    FT_TEST_POINT(written_long);
     /* Release: partner is the reader's second look at the chunk (proto/ring.h). */
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, slots, call, draft->flags, chunk->fill, draft->fd16),
                      __ATOMIC_RELEASE);

@@ -87,6 +87,7 @@ static uint32_t grow(uint32_t count, uint64_t now, uint8_t first_state)
             return FT_NO_CHUNK;
     } while (!__atomic_compare_exchange_n(&ft_process.chunks_high, &first, first + count, 0, __ATOMIC_RELEASE,
                                           __ATOMIC_RELAXED));
+    FT_TEST_POINT(growth_counted);
     if (ft_populate(ft_chunk(first), (size_t)count * FT_CHUNK_BYTES) != 0) {
         uint32_t expected = first + count;
         __atomic_compare_exchange_n(&ft_process.chunks_high, &expected, first, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -94,6 +95,7 @@ static uint32_t grow(uint32_t count, uint64_t now, uint8_t first_state)
         return FT_NO_CHUNK;
     }
     grow_totals();
+    FT_TEST_POINT(growth_populated);
     __atomic_store_n(&states()[first], first_state, __ATOMIC_RELEASE);
     for (uint32_t i = 1; i < count; i++)
         __atomic_store_n(&states()[first + i], FT_CHUNK_FREE, __ATOMIC_RELEASE);
@@ -120,6 +122,7 @@ static uint32_t take_chunk(struct ft_writer *writer, uint64_t now)
         writer->retry_ticks = now + RETRY_TICKS;
         return FT_NO_CHUNK;
     }
+    FT_TEST_POINT(chunk_taken);
     writer->retry_ticks = 0;
     struct ft_chunk_head *head = ft_chunk(index);
     head->line = writer->index;
@@ -128,6 +131,7 @@ static uint32_t take_chunk(struct ft_writer *writer, uint64_t now)
     head->base_ticks = now - BASE_MARGIN;
     head->sequence = ft_local_add(&writer->sequence, 1) + 1;
     head->vfork_pid = writer->vfork_pid;
+    FT_TEST_POINT(chunk_headed);
     /* Release: a head with the new fill has all of the above. */
     __atomic_store_n(&head->fill, head->fill + 1, __ATOMIC_RELEASE);
     return index;
@@ -157,8 +161,10 @@ static void pad(uint32_t chunk, uint32_t from, uint32_t to)
 static void close_chunk(uint32_t chunk, uint32_t slot)
 {
     pad(chunk, slot, FT_CHUNK_SLOTS);
+    FT_TEST_POINT(chunk_padded);
     /* Release: FULL says that all slots are reserved, and those published before are seen. */
     __atomic_store_n(&states()[chunk], FT_CHUNK_FULL, __ATOMIC_RELEASE);
+    FT_TEST_POINT(chunk_full);
 }
 
 /* Closes a chunk that is not full, having got `slot` .. of it, because it is too old for 40 bits of ticks. */
@@ -196,9 +202,12 @@ uint64_t *ft_ring_reserve_more(struct ft_writer *writer, uint64_t cursor, uint32
                 ft_local_swap_if(&writer->cursor, current, FT_CURSOR_NONE);
                 return NULL;
             }
+            FT_TEST_POINT(chunk_filled);
             /* A handler may have reserved or changed the chunk since: then ours goes back and its is used. */
-            if (!ft_local_swap_if(&writer->cursor, current, (uint64_t)taken << 32))
+            if (!ft_local_swap_if(&writer->cursor, current, (uint64_t)taken << 32)) {
+                FT_TEST_POINT(chunk_given_up);
                 __atomic_store_n(&states()[taken], FT_CHUNK_FREE, __ATOMIC_RELEASE);
+            }
         }
         cursor = ft_local_add(&writer->cursor, slots);
         if ((uint32_t)(cursor >> 32) != FT_NO_CHUNK && is_fitting(cursor, slots)) {
@@ -223,6 +232,7 @@ uint64_t *ft_ring_reserve(struct ft_writer *writer, uint32_t slots, uint64_t now
 void ft_ring_drop(struct ft_writer *writer, unsigned call, uint64_t bytes, uint64_t ticks)
 {
     ft_local_increment(&writer->line->dropped);
+    FT_TEST_POINT(dropped);
     uint32_t copies = __atomic_load_n(&ft_process.totals_ready, __ATOMIC_ACQUIRE);
     uint32_t copy = copies > 1 ? writer->index % copies : 0;
     struct ft_total *rows = ft_page(copy == 0 ? ft_process.totals_page : ft_process.totals_more_page + copy - 1);

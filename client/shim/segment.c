@@ -119,6 +119,7 @@ static void fill_head(void)
  */
 static long deliver(int memfd, enum ft_image image, struct ft_raised *files)
 {
+    FT_TEST_POINT(memfd_made);
     uint64_t place = image == FT_IMAGE_EXEC ? 0 : ft_process.base;
     if (place != 0) {
         long error = ft_hello_inherit(memfd);
@@ -133,10 +134,13 @@ static long deliver(int memfd, enum ft_image image, struct ft_raised *files)
     ft_process.base = (uint64_t)base;
     long error = take_memory(memfd);
     if (error == 0) {
+        FT_TEST_POINT(memory_taken);
         fill_head();
         ft_hello_fill(image);
+        FT_TEST_POINT(head_filled);
         /* Release: whoever sees `ready` sees Hello and geometry. */
         __atomic_store_n(&ft_head()->ready, 1, __ATOMIC_RELEASE);
+        FT_TEST_POINT(ready);
         error = ft_hand_over(memfd, files);
     }
     if (error != 0 && place == 0) {

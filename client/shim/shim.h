@@ -14,6 +14,7 @@
 #define FT_SHIM_SHIM_H
 
 #include "client/shim/sys.h"
+#include "client/shim/test_point.h"
 #include "proto/ring.h"
 
 /* Reported by tools that ask which shim is loaded; in Hello as shim_version. */

@@ -33,6 +33,8 @@ __attribute__((constructor)) static void start(int count, char **argv, char **en
 
 __attribute__((destructor)) static void finish(void)
 {
+    FT_TEST_POINT(finishing);
     if (ft_wiped.base != 0 && ft_enter())
         ft_stdio_finish();
+    FT_TEST_POINT(finished);
 }

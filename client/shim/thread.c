@@ -101,6 +101,7 @@ int ft_thread_start(void)
         *writer = (struct ft_writer){.cursor = FT_CURSOR_NONE, .index = index, .line = line};
     }
     writer->vfork_pid = 0;
+    FT_TEST_POINT(thread_line);
     line->call = 0;
     line->ordinal = __atomic_add_fetch(&ft_process.ordinal, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&ft_head()->lines_used, __atomic_load_n(&ft_process.lines_used, __ATOMIC_RELAXED),

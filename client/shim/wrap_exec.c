@@ -28,6 +28,7 @@ static void record_before(unsigned call, const struct ft_args *given)
         args.has_path = 0;
     args.ret = FT_RET_NONE;
     ft_event_before(call, &args);
+    FT_TEST_POINT(before_exec);
 }
 
 static int record_failure(unsigned call, const struct ft_args *args, int r)

@@ -33,6 +33,7 @@ static void enter_vfork(void)
     thread->writer->vfork_pid = UINT32_MAX; /* not known yet */
     thread->why |= FT_WHY_VFORK;
     thread->mode = FT_MODE_SLOW;
+    FT_TEST_POINT(vfork_entered);
 }
 
 void ft_vfork_announce(void)
@@ -46,6 +47,7 @@ void ft_vfork_announce(void)
 static void leave_vfork(long child)
 {
     struct ft_thread *thread = &ft_thread;
+    FT_TEST_POINT(vfork_left);
     int was_announced = thread->vfork_announced;
     thread->vfork_depth--;
     thread->vfork_announced = 0; /* a vfork child's vfork child is gone: the next record is the outer one's again */
