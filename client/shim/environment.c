@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "client/shim/environment.h"
 
+#include "client/shim/reach.h"
 #include "client/shim/settings.h"
 
 #include <unistd.h>
@@ -47,9 +48,24 @@ static void look_at(struct ft_environment *e, const char *variable, size_t index
             e->missing &= ~(1u << i);
 }
 
+/* The list is read before the kernel has seen it. */
+static int is_readable(char *const *envp)
+{
+    struct ft_reach entries = {0}, text = {0};
+    if (envp == NULL || ft_process.sandboxed)
+        return 1;
+    for (; ft_reach_bytes(&entries, envp, sizeof(*envp)); envp++) {
+        if (*envp == NULL)
+            return 1;
+        if (!ft_reach_text(&text, *envp, SIZE_MAX))
+            return 0;
+    }
+    return 0;
+}
+
 int ft_environment_check(struct ft_environment *e, char *const *envp)
 {
-    if (ft_saved.preload == NULL || ft_saved.count == 0)
+    if (ft_saved.preload == NULL || ft_saved.count == 0 || !is_readable(envp))
         return 0;
     *e =
         (struct ft_environment){.preload_index = SIZE_MAX, .on_index = SIZE_MAX, .missing = (1u << ft_saved.count) - 1};

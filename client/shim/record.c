@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Ends of calls that are not on the hot path: names, second files, extensions. */
+#include "client/shim/asked.h"
 #include "client/shim/name.h"
 #include "proto/calls.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 
 struct ft_call_state ft_begin_slow(struct ft_call_state state, int fd)
 {
@@ -77,52 +77,6 @@ static void extend(struct draft *draft, unsigned bit, uint64_t value)
 {
     draft->ext[__builtin_ctz(bit)] = value;
     draft->mask |= bit;
-}
-
-static uint64_t vector_bytes(const struct iovec *vector, size_t count)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count && i < IOV_MAX; i++)
-        bytes += vector[i].iov_len;
-    return bytes;
-}
-
-/* What was asked, as far as it lies in memory that the kernel did not refuse. */
-static int asked_size(const struct ft_outcome *o, uint64_t *size)
-{
-    const struct ft_args *a = o->args;
-    if (a->has_size) {
-        *size = (uint64_t)a->size;
-        return 1;
-    }
-    if (o->error == EFAULT || o->error == EINVAL)
-        return 0;
-    if (a->vector != NULL)
-        *size = vector_bytes(a->vector, a->vector_count);
-    else if (a->message != NULL)
-        *size = vector_bytes(a->message->msg_iov, a->message->msg_iovlen);
-    else
-        return 0;
-    return 1;
-}
-
-static int asked_offset(const struct ft_outcome *o, int64_t *offset)
-{
-    const struct ft_args *a = o->args;
-    if (o->has_position) {
-        *offset = o->position;
-        return 1;
-    }
-    if (a->shifts != NULL) {
-        if (o->error == EFAULT)
-            return 0;
-        *offset = *a->shifts - (o->result > 0 ? o->result : 0);
-        return 1;
-    }
-    if (!a->has_offset || (a->offset_or_moves && a->offset == -1))
-        return 0;
-    *offset = a->offset;
-    return 1;
 }
 
 static enum ft_result result_of(struct draft *draft, const struct ft_outcome *o, int fd, int has_size, uint64_t size,
@@ -266,7 +220,7 @@ void ft_record(const struct ft_call_state *state, unsigned call, const struct ft
     int64_t offset = 0;
     int opened = a->ret == FT_RET_FD && o->result >= 0;
     int fd = opened ? (int)o->result : a->fd;
-    int has_size = asked_size(o, &size), has_offset = asked_offset(o, &offset);
+    int has_size = ft_asked_size(o, &size), has_offset = ft_asked_offset(o, &offset);
     put_fd(&draft, a->has_fd || opened, fd);
     put_size_and_arg(&draft, a, has_size, size);
     put_bytes(&draft, o, has_size, size);
@@ -380,11 +334,11 @@ void ft_end_slow(struct ft_call_state *state, unsigned call, struct ft_outcome *
     const struct ft_args *a = o->args;
     if (!o->has_error)
         o->error = error_of(a->ret, &o->result, errno);
-    if (a->has_path && o->error != EFAULT) {
+    if (a->has_path && ft_asked_path(o, a->path)) {
         state->slot = NULL;
         state->file = ft_name_path(a->dirfd, a->path, &o->is_cut);
     }
-    if (a->has_path2 && o->error != EFAULT)
+    if (a->has_path2 && ft_asked_path(o, a->path2))
         o->file2 = ft_name_path(a->dirfd2, a->path2, &o->is_cut);
     if (o->file2 == FT_FILE_EXCLUDED)
         o->file2 = 0;

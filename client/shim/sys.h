@@ -153,7 +153,7 @@ FT_HOT void ft_copy(void *to, const void *from, size_t n)
 #endif
 }
 
-/* Length of a string, at most `most`. By aligned words, which never reach into a page that the string does not. */
+/* Length of a string, at most `most`. By aligned words, which never reach into a page that the string, or `most`, does not. */
 #if defined(__SANITIZE_ADDRESS__) /* in unit tests, where bytes behind a string are guarded */
 FT_HOT size_t ft_length_most(const char *text, size_t most)
 {
@@ -167,20 +167,18 @@ FT_HOT size_t ft_length_most(const char *text, size_t most)
 {
     typedef uint64_t __attribute__((may_alias)) word_t;
     const char *at = text;
-    for (; (uintptr_t)at % sizeof(word_t) != 0; at++)
-        if (*at == 0 || (size_t)(at - text) >= most)
-            return (size_t)(at - text) < most ? (size_t)(at - text) : most;
-    for (;; at += sizeof(word_t)) {
+    for (; (uintptr_t)at % sizeof(word_t) != 0 && (size_t)(at - text) < most; at++)
+        if (*at == 0)
+            return (size_t)(at - text);
+    for (; (size_t)(at - text) < most; at += sizeof(word_t)) {
         uint64_t word = *(const word_t *)(const void *)at;
         uint64_t zeros = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
-        size_t n = (size_t)(at - text);
-        if (zeros != 0)
-            n += (unsigned)__builtin_ctzll(zeros) / 8;
-        if (n >= most)
-            return most;
-        if (zeros != 0)
-            return n;
+        if (zeros == 0)
+            continue;
+        size_t n = (size_t)(at - text) + (unsigned)__builtin_ctzll(zeros) / 8;
+        return n < most ? n : most;
     }
+    return most;
 }
 #endif
 

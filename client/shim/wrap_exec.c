@@ -4,6 +4,7 @@
  * a record with its errno. In a vfork child all of this runs on the parent's memory: only the stack is written.
  */
 #include "client/shim/environment.h"
+#include "client/shim/reach.h"
 #include "client/shim/shapes.h"
 #include "client/shim/start.h"
 
@@ -18,7 +19,8 @@ static int is_readable(const char *path)
 {
     if (path == NULL)
         return 0;
-    return ft_process.sandboxed || ft_sys(SYS_faccessat, FT_AT_FDCWD, path, F_OK) != -EFAULT;
+    struct ft_reach reach = {0};
+    return ft_process.sandboxed || ft_reach_text(&reach, path, FT_PATH_KEPT_BYTES);
 }
 
 static void record_before(unsigned call, const struct ft_args *given)

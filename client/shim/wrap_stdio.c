@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Wrappers of calls on streams. */
+#include "client/shim/asked.h"
 #include "client/shim/name.h"
 #include "client/shim/shapes.h"
 #include "client/shim/stdio_state.h"
@@ -105,7 +106,7 @@ static void stream_opened(const struct ft_call_state *running, unsigned call, co
     struct ft_outcome o = {.args = args, .result = fd, .end = ft_end_clock(running)};
     o.has_error = 1;
     o.error = fd < 0 ? errno : 0;
-    if (args->has_path && o.error != EFAULT)
+    if (args->has_path && ft_asked_path(&o, args->path))
         state.file = ft_name_path(args->dirfd, args->path, &o.is_cut);
     if (fd >= 0)
         ft_note_opened(&state, &o, fd, flags, 1);
