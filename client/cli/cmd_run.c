@@ -93,11 +93,10 @@ static void list_traces(const char *folder, struct ft_map *known, struct ft_stri
 }
 
 static void make_environment(struct ft_environment *environment, const struct values *values,
-                             const struct ft_run_paths *paths, const struct ft_elf *elf)
+                             const struct ft_run_paths *paths)
 {
     ft_environment_init(environment, environ);
-    char *preload =
-        ft_environment_preload(ft_environment_get(environment, "LD_PRELOAD"), paths->library, elf->sanitizer);
+    char *preload = ft_environment_preload(ft_environment_get(environment, "LD_PRELOAD"), paths->library);
     ft_environment_set(environment, "LD_PRELOAD", preload);
     ft_environment_set(environment, "FLOWTAP", "1");
     ft_environment_set(environment, "FLOWTAP_SOCKET", paths->socket);
@@ -165,7 +164,7 @@ static int run_command(const struct values *values, const struct ft_strings *ope
     }
     ft_map_init(&known);
     list_traces(paths->trace, &known, NULL);
-    make_environment(&environment, values, paths, &elf);
+    make_environment(&environment, values, paths);
     char **argv = ft_cli_alloc((operands->count + 1) * sizeof(*argv));
     memcpy(argv, operands->items, operands->count * sizeof(*argv));
     int started = ft_run_child(&child, argv, environment.items);

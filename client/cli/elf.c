@@ -20,13 +20,7 @@
 #define OUR_MACHINE EM_NONE
 #endif
 
-enum { SCRIPT_DEPTH = 4, HEADERS_MAX = 128, DYNAMIC_MAX = 1024, STRINGS_MAX = 1 << 20 };
-
-struct image {
-    int fd;
-    Elf64_Phdr headers[HEADERS_MAX];
-    unsigned header_count;
-};
+enum { SCRIPT_DEPTH = 4, HEADERS_MAX = 128 };
 
 static bool is_runnable(const char *path)
 {
@@ -60,77 +54,21 @@ static bool read_all(int fd, void *to, size_t bytes, uint64_t offset)
     return offset <= INT64_MAX && pread(fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
-/* File offset of a virtual address. */
-static bool offset_of(const struct image *image, uint64_t address, uint64_t *offset)
-{
-    for (unsigned i = 0; i < image->header_count; i++) {
-        const Elf64_Phdr *header = &image->headers[i];
-        if (header->p_type == PT_LOAD && address >= header->p_vaddr && address - header->p_vaddr < header->p_filesz) {
-            *offset = header->p_offset + (address - header->p_vaddr);
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_sanitizer(const char *name)
-{
-    static const char *const prefixes[] = {"libasan.so", "libtsan.so", "libhwasan.so", "libclang_rt.asan",
-                                           "libclang_rt.tsan"};
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void look_for_sanitizer(const struct image *image, const Elf64_Phdr *dynamic, struct ft_elf *out)
-{
-    static Elf64_Dyn entries[DYNAMIC_MAX];
-    uint64_t count = dynamic->p_filesz / sizeof(entries[0]), strings = 0, strings_bytes = 0, at;
-    if (count > DYNAMIC_MAX || !read_all(image->fd, entries, count * sizeof(entries[0]), dynamic->p_offset)) {
-        return;
-    }
-    for (uint64_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
-        strings = entries[i].d_tag == DT_STRTAB ? entries[i].d_un.d_ptr : strings;
-        strings_bytes = entries[i].d_tag == DT_STRSZ ? entries[i].d_un.d_val : strings_bytes;
-    }
-    if (strings_bytes > STRINGS_MAX || !offset_of(image, strings, &at)) {
-        return;
-    }
-    for (uint64_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
-        char name[sizeof(out->sanitizer)] = "";
-        if (entries[i].d_tag == DT_NEEDED && entries[i].d_un.d_val < strings_bytes &&
-            pread(image->fd, name, sizeof(name) - 1, (off_t)(at + entries[i].d_un.d_val)) > 0 && is_sanitizer(name)) {
-            memcpy(out->sanitizer, name, sizeof(name));
-            return;
-        }
-    }
-}
-
 static void look_at_image(int fd, const Elf64_Ehdr *head, struct ft_elf *out)
 {
     if (head->e_ident[EI_CLASS] != ELFCLASS64 || (OUR_MACHINE != EM_NONE && head->e_machine != OUR_MACHINE)) {
         out->kind = FT_ELF_FOREIGN;
         return;
     }
-    static struct image image;
-    image.fd = fd;
-    image.header_count = head->e_phnum < HEADERS_MAX ? head->e_phnum : HEADERS_MAX;
-    if (head->e_phentsize != sizeof(Elf64_Phdr) ||
-        !read_all(fd, image.headers, image.header_count * sizeof(Elf64_Phdr), head->e_phoff)) {
+    static Elf64_Phdr headers[HEADERS_MAX];
+    unsigned count = head->e_phnum < HEADERS_MAX ? head->e_phnum : HEADERS_MAX;
+    if (head->e_phentsize != sizeof(headers[0]) || !read_all(fd, headers, count * sizeof(headers[0]), head->e_phoff)) {
         return;
     }
     out->kind = FT_ELF_STATIC;
-    for (unsigned i = 0; i < image.header_count; i++) {
-        if (image.headers[i].p_type == PT_INTERP) {
+    for (unsigned i = 0; i < count; i++) {
+        if (headers[i].p_type == PT_INTERP) {
             out->kind = FT_ELF_DYNAMIC;
-        }
-    }
-    for (unsigned i = 0; i < image.header_count && out->kind == FT_ELF_DYNAMIC; i++) {
-        if (image.headers[i].p_type == PT_DYNAMIC) {
-            look_for_sanitizer(&image, &image.headers[i], out);
         }
     }
 }

@@ -14,9 +14,8 @@ enum ft_elf_kind {
 
 struct ft_elf {
     enum ft_elf_kind kind;
-    bool is_secure;     /* set-user-ID, set-group-ID or file capabilities: ld.so ignores the preload */
-    char sanitizer[64]; /* DT_NEEDED name of an ASan or TSan runtime, which wants to be first in LD_PRELOAD; "" none */
-    char path[4096];    /* what was looked at in the end: a script's interpreter */
+    bool is_secure;  /* set-user-ID, set-group-ID or file capabilities: ld.so ignores the preload */
+    char path[4096]; /* what was looked at in the end: a script's interpreter */
 };
 
 /* Finds `command` as execvp does, in $PATH; false where there is no such file. */

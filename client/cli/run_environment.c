@@ -93,7 +93,8 @@ static bool is_sanitizer(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     return strncmp(name, "libasan.so", 10) == 0 || strncmp(name, "libtsan.so", 10) == 0 ||
-           strncmp(name, "libhwasan.so", 12) == 0 || strncmp(name, "libclang_rt.", 12) == 0;
+           strncmp(name, "liblsan.so", 10) == 0 || strncmp(name, "libhwasan.so", 12) == 0 ||
+           strncmp(name, "libclang_rt.", 12) == 0;
 }
 
 static void add_word(char **list, const char *word)
@@ -116,13 +117,10 @@ static void add_words(char **list, const char *old, const char *library, bool sa
     free(copy);
 }
 
-char *ft_environment_preload(const char *old, const char *library, const char *sanitizer)
+char *ft_environment_preload(const char *old, const char *library)
 {
     char *list = NULL;
     add_words(&list, old, library, true, false);
-    if (*sanitizer && !list) {
-        add_word(&list, sanitizer);
-    }
     add_word(&list, library);
     add_words(&list, old, library, false, true);
     return list;

@@ -21,10 +21,10 @@ void ft_environment_join(struct ft_environment *environment, const char *name, c
                          char separator);
 
 /*
- * Merges the library into a value of LD_PRELOAD (NULL: none): first, but behind sanitizer runtimes, which refuse to
- * start elsewhere. `sanitizer` is one to add, or "". A library that is there already is not named twice.
+ * Merges the library into a value of LD_PRELOAD (NULL: none): first, but behind sanitizer runtimes, whose
+ * allocator has to be the first. A library that is there already is not named twice.
  */
-char *ft_environment_preload(const char *old, const char *library, const char *sanitizer);
+char *ft_environment_preload(const char *old, const char *library);
 /* The value without the library; NULL where nothing is left. */
 char *ft_environment_unload(const char *old, const char *library);
 

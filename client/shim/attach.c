@@ -9,6 +9,7 @@
 #include "client/shim/fd.h"
 #include "client/shim/name.h"
 #include "client/shim/settings.h"
+#include "client/shim/start.h"
 
 #include <linux/stat.h>
 #include <signal.h>
@@ -122,12 +123,11 @@ static int has_one_thread(void)
 
 static int attach_late(void)
 {
-    if (!ft_process.decided) {
-        ft_process.decided = 1;
+    if (!ft_process.decided)
         ft_settings_decide();
-    }
     if (!ft_process.wanted) {
-        ft_thread.mode = FT_MODE_OFF;
+        if (ft_process.decided)
+            ft_thread.mode = FT_MODE_OFF;
         return 0;
     }
     if (ft_process.base == 0)
@@ -144,6 +144,8 @@ static int attach_late(void)
 
 int ft_enter_slow(void)
 {
+    if (!ft_start_is_relocated())
+        return 0;
     struct ft_thread *thread = &ft_thread;
     if (ft_wiped.base == 0)
         return attach_late();

@@ -142,17 +142,18 @@ static int is_claim(const char *variable)
 static void put_env(struct items *items)
 {
     size_t most = 0, n = 0;
-    for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
-        if (is_claim(environ[i]))
-            most += ft_length(environ[i]) + 1;
+    char *const *envp = ft_start_environment();
+    for (size_t i = 0; envp != NULL && envp[i] != NULL; i++)
+        if (is_claim(envp[i]))
+            most += ft_length(envp[i]) + 1;
     if (most > FT_SETTING_CLAIMS_BYTES_MAX)
         most = FT_SETTING_CLAIMS_BYTES_MAX;
     char *to = item_begin(items, most);
     if (to == NULL)
         return;
     int is_cut = 0;
-    for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
-        if (is_claim(environ[i]) && !append(to, &n, most, environ[i]))
+    for (size_t i = 0; envp != NULL && envp[i] != NULL; i++)
+        if (is_claim(envp[i]) && !append(to, &n, most, envp[i]))
             is_cut = 1;
     item_end(items, FT_HELLO_ENV, n, is_cut);
 }

@@ -6,7 +6,10 @@
  */
 #include "client/shim/real.h"
 
+#include "client/shim/start.h"
+
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 
 extern struct r_debug _r_debug __attribute__((weak));
@@ -40,16 +43,6 @@ static const uint16_t name_offsets[] = {
 #include "proto/calls.def"
 #undef FT_CALL
 };
-
-static const struct link_map *own_map(void)
-{
-    if (&_r_debug == NULL)
-        return NULL;
-    for (const struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next)
-        if (map->l_ld == _DYNAMIC)
-            return map;
-    return NULL;
-}
 
 /* ld.so relocates most of these pointers in place; those of the vDSO, and on some systems of others, are offsets. */
 static const void *at(const struct link_map *map, ElfW(Addr) value)
@@ -144,27 +137,95 @@ static ft_function *find_in(const struct object *object, const char *name, uint3
     }
 }
 
-ft_function *ft_real_resolve(unsigned call)
+/* ld.so, as the kernel loaded it: the one object that is relocated before any code of ours can run. */
+static struct link_map linker_map(void)
 {
-    const char *name = (const char *)&names + name_offsets[call];
+    uint64_t words[64], base = 0, headers = 0;
+    struct link_map map = {.l_addr = 0};
+    long fd = ft_sys(SYS_openat, FT_AT_FDCWD, "/proc/self/auxv", O_RDONLY | O_CLOEXEC);
+    long n = fd >= 0 ? ft_sys(SYS_pread64, fd, words, sizeof(words), 0) : 0;
+    if (fd >= 0)
+        ft_sys(SYS_close, fd);
+    for (long i = 0; i + 1 < n / (long)sizeof(words[0]); i += 2) {
+        base = words[i] == AT_BASE ? words[i + 1] : base;
+        headers = words[i] == AT_PHDR ? words[i + 1] : headers;
+    }
+    if (base == 0) /* ld.so was started as the program */
+        base = headers / FT_PAGE_BYTES * FT_PAGE_BYTES;
+    if (base == 0)
+        return map;
+    const ElfW(Ehdr) *head = (const void *)(uintptr_t)base;
+    const ElfW(Phdr) *header = (const void *)(uintptr_t)(base + head->e_phoff);
+    map.l_addr = base;
+    for (unsigned i = 0; i < head->e_phnum; i++)
+        if (header[i].p_type == PT_DYNAMIC)
+            map.l_ld = (void *)(uintptr_t)(base + header[i].p_vaddr);
+    return map;
+}
+
+/* Where a debugger finds the list of objects. ld.so's own symbol, which is not known here before this library is relocated. */
+static const struct link_map *first_map(void)
+{
+    if (&_r_debug != NULL)
+        return _r_debug.r_map;
+    if (ft_start_is_relocated())
+        return NULL;
+    struct link_map linker = linker_map();
+    if (linker.l_ld == NULL)
+        return NULL;
+    struct object object = object_of(&linker);
+    const struct r_debug *debug = (const void *)find_in(&object, "_r_debug", hash_of("_r_debug"));
+    return debug != NULL ? debug->r_map : NULL;
+}
+
+static const struct link_map *own_map(void)
+{
+    for (const struct link_map *map = first_map(); map != NULL; map = map->l_next)
+        if (map->l_ld == _DYNAMIC)
+            return map;
+    return NULL;
+}
+
+static ft_function *find_behind(const struct link_map *own, const char *name)
+{
     uint32_t hash = hash_of(name);
-    const struct link_map *map = own_map();
-    for (map = map != NULL ? map->l_next : NULL; map != NULL; map = map->l_next) {
+    for (const struct link_map *map = own->l_next; map != NULL; map = map->l_next) {
         struct object object = object_of(map);
         ft_function *found = find_in(&object, name, hash);
-        if (found == NULL)
-            continue;
-        __atomic_store_n(&ft_real_table[call], found, __ATOMIC_RELAXED);
-        return found;
+        if (found != NULL)
+            return found;
     }
     return NULL;
 }
 
+/* Where this library was not preloaded but opened by somebody, libc stands before it. */
+static ft_function *find_in_libc_before(const struct link_map *own, const char *name)
+{
+    for (const struct link_map *map = first_map(); map != NULL && map != own; map = map->l_next) {
+        struct object object = object_of(map);
+        if (object.soname != NULL && is_same(object.soname, "libc.so.6"))
+            return find_in(&object, name, hash_of(name));
+    }
+    return NULL;
+}
+
+ft_function *ft_real_resolve(unsigned call)
+{
+    const char *name = (const char *)&names + name_offsets[call];
+    const struct link_map *own = own_map();
+    if (own == NULL)
+        return NULL;
+    ft_function *found = find_behind(own, name);
+    if (found == NULL)
+        found = find_in_libc_before(own, name);
+    if (found != NULL)
+        __atomic_store_n(&ft_real_table[call], found, __ATOMIC_RELAXED);
+    return found;
+}
+
 ft_function *ft_real_in_vdso(const char *name)
 {
-    if (&_r_debug == NULL)
-        return NULL;
-    for (const struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next) {
+    for (const struct link_map *map = first_map(); map != NULL; map = map->l_next) {
         struct object object = object_of(map);
         if (object.soname == NULL || !ft_has_prefix(object.soname, "linux-vdso.so"))
             continue;
@@ -178,7 +239,7 @@ int ft_real_is_second_copy(void)
     const struct link_map *own = own_map();
     if (own == NULL)
         return 1;
-    for (const struct link_map *map = _r_debug.r_map; map != NULL && map != own; map = map->l_next) {
+    for (const struct link_map *map = first_map(); map != NULL && map != own; map = map->l_next) {
         struct object object = object_of(map);
         if (object.soname != NULL && is_same(object.soname, "libflowtap-preload.so"))
             return 1;

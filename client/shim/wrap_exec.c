@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 typedef int exec_function(const char *, char *const *, char *const *);
+typedef int plain_exec_function(const char *, char *const *); /* with the program's own environment */
 
 /* The path is read before the kernel has seen it, so it is asked whether it can be. */
 static int is_readable(const char *path)
@@ -62,15 +63,17 @@ static int place_of(const char *path, int is_searched)
     return FT_AT_SEARCHED;
 }
 
-static int exec_by(unsigned call, exec_function *real, const char *path, char *const *argv, char *const *envp)
+/* `plain` does the same with `environ`, where there is such a function: it is the one that was called. */
+static int exec_by(unsigned call, exec_function *real, plain_exec_function *plain, const char *path, char *const *argv,
+                   char *const *envp)
 {
     int is_searched = call == FT_CALL_ID_execvp || call == FT_CALL_ID_execvpe || call == FT_CALL_ID_execlp;
     const struct ft_args args = {AT(place_of(path, is_searched), path), RET(STATUS)};
     record_before(call, &args);
     WITH_ENVIRONMENT(list, envp)
-    int r = real(path, argv, list);
+    int r = list != envp || plain == NULL ? real(path, argv, list) : plain(path, argv);
     if (list != envp && errno == E2BIG)
-        r = real(path, argv, envp);
+        r = plain != NULL ? plain(path, argv) : real(path, argv, envp);
     return record_failure(call, &args, r);
 }
 
@@ -88,7 +91,7 @@ FT_EXPORT(int, execve, (const char *path, char *const *argv, char *const *envp))
 {
     if (!ft_enter())
         return real_execve()(path, argv, envp);
-    return exec_by(FT_CALL_ID_execve, real_execve(), path, argv, envp);
+    return exec_by(FT_CALL_ID_execve, real_execve(), NULL, path, argv, envp);
 }
 
 FT_EXPORT(int, execv, (const char *path, char *const *argv))
@@ -96,7 +99,7 @@ FT_EXPORT(int, execv, (const char *path, char *const *argv))
     FT_REAL(int, execv, (const char *, char *const *));
     if (!ft_enter())
         return real(path, argv);
-    return exec_by(FT_CALL_ID_execv, real_execve(), path, argv, environ);
+    return exec_by(FT_CALL_ID_execv, real_execve(), real, path, argv, environ);
 }
 
 FT_EXPORT(int, execvp, (const char *path, char *const *argv))
@@ -104,14 +107,14 @@ FT_EXPORT(int, execvp, (const char *path, char *const *argv))
     FT_REAL(int, execvp, (const char *, char *const *));
     if (!ft_enter())
         return real(path, argv);
-    return exec_by(FT_CALL_ID_execvp, real_execvpe(), path, argv, environ);
+    return exec_by(FT_CALL_ID_execvp, real_execvpe(), real, path, argv, environ);
 }
 
 FT_EXPORT(int, execvpe, (const char *path, char *const *argv, char *const *envp))
 {
     if (!ft_enter())
         return real_execvpe()(path, argv, envp);
-    return exec_by(FT_CALL_ID_execvpe, real_execvpe(), path, argv, envp);
+    return exec_by(FT_CALL_ID_execvpe, real_execvpe(), NULL, path, argv, envp);
 }
 
 /* The arguments of execl and its like, as an array on the stack. */
@@ -135,7 +138,7 @@ FT_EXPORT(int, execl, (const char *path, const char *arg, ...))
     va_end(list);
     if (!ft_enter())
         return real_execve()(path, argv, environ);
-    return exec_by(FT_CALL_ID_execl, real_execve(), path, argv, environ);
+    return exec_by(FT_CALL_ID_execl, real_execve(), NULL, path, argv, environ);
 }
 
 FT_EXPORT(int, execlp, (const char *path, const char *arg, ...))
@@ -145,7 +148,7 @@ FT_EXPORT(int, execlp, (const char *path, const char *arg, ...))
     va_end(list);
     if (!ft_enter())
         return real_execvpe()(path, argv, environ);
-    return exec_by(FT_CALL_ID_execlp, real_execvpe(), path, argv, environ);
+    return exec_by(FT_CALL_ID_execlp, real_execvpe(), NULL, path, argv, environ);
 }
 
 FT_EXPORT(int, execle, (const char *path, const char *arg, ...))
@@ -156,7 +159,7 @@ FT_EXPORT(int, execle, (const char *path, const char *arg, ...))
     va_end(list);
     if (!ft_enter())
         return real_execve()(path, argv, envp);
-    return exec_by(FT_CALL_ID_execle, real_execve(), path, argv, envp);
+    return exec_by(FT_CALL_ID_execle, real_execve(), NULL, path, argv, envp);
 }
 
 FT_EXPORT(int, execveat, (int dirfd, const char *path, char *const *argv, char *const *envp, int flags))

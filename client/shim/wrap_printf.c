@@ -52,6 +52,28 @@ static int scan(unsigned call, unsigned real_call, FILE *f, const char *format, 
     return r;
 }
 
+/*
+ * On the standard streams: libc's variables are not asked for unless the call is recorded, since before this library is
+ * relocated (ft_start_is_relocated) they cannot be.
+ */
+static int print_out(const char *format, va_list list)
+{
+    int (*plain)(const char *, va_list) = (int (*)(const char *, va_list))ft_real(FT_CALL_ID_vprintf);
+    return ft_enter() ? print(FT_CALL_ID_printf, stdout, format, list) : plain(format, list);
+}
+
+static int print_out_checked(int flag, const char *format, va_list list)
+{
+    int (*plain)(int, const char *, va_list) = (int (*)(int, const char *, va_list))ft_real(FT_CALL_ID___vprintf_chk);
+    return ft_enter() ? print_checked(FT_CALL_ID___printf_chk, stdout, flag, format, list) : plain(flag, format, list);
+}
+
+static int scan_in(unsigned call, unsigned real_call, unsigned plain_call, const char *format, va_list list)
+{
+    int (*plain)(const char *, va_list) = (int (*)(const char *, va_list))ft_real(plain_call);
+    return ft_enter() ? scan(call, real_call, stdin, format, list) : plain(format, list);
+}
+
 #define WITH_LIST(last, expression) \
     do {                            \
         va_list list;               \
@@ -81,7 +103,7 @@ VARIADIC(fprintf)(FILE *f, const char *format, ...)
 
 VARIADIC(printf)(const char *format, ...)
 {
-    WITH_LIST(format, print(FT_CALL_ID_printf, stdout, format, list));
+    WITH_LIST(format, print_out(format, list));
 }
 
 VARIADIC(__fprintf_chk)(FILE *f, int flag, const char *format, ...)
@@ -91,7 +113,7 @@ VARIADIC(__fprintf_chk)(FILE *f, int flag, const char *format, ...)
 
 VARIADIC(__printf_chk)(int flag, const char *format, ...)
 {
-    WITH_LIST(format, print_checked(FT_CALL_ID___printf_chk, stdout, flag, format, list));
+    WITH_LIST(format, print_out_checked(flag, format, list));
 }
 
 static int print_fd(unsigned call, int fd, int flag, const char *format, va_list list)
@@ -127,7 +149,7 @@ VARIADIC(fscanf)(FILE *f, const char *format, ...)
 
 VARIADIC(scanf)(const char *format, ...)
 {
-    WITH_LIST(format, scan(FT_CALL_ID_scanf, FT_CALL_ID_vfscanf, stdin, format, list));
+    WITH_LIST(format, scan_in(FT_CALL_ID_scanf, FT_CALL_ID_vfscanf, FT_CALL_ID_vscanf, format, list));
 }
 
 VARIADIC(__isoc99_fscanf)(FILE *f, const char *format, ...)
@@ -137,7 +159,8 @@ VARIADIC(__isoc99_fscanf)(FILE *f, const char *format, ...)
 
 VARIADIC(__isoc99_scanf)(const char *format, ...)
 {
-    WITH_LIST(format, scan(FT_CALL_ID___isoc99_scanf, FT_CALL_ID___isoc99_vfscanf, stdin, format, list));
+    WITH_LIST(format, scan_in(FT_CALL_ID___isoc99_scanf, FT_CALL_ID___isoc99_vfscanf, FT_CALL_ID___isoc99_vscanf,
+                              format, list));
 }
 
 VARIADIC(__isoc23_fscanf)(FILE *f, const char *format, ...)
@@ -147,5 +170,6 @@ VARIADIC(__isoc23_fscanf)(FILE *f, const char *format, ...)
 
 VARIADIC(__isoc23_scanf)(const char *format, ...)
 {
-    WITH_LIST(format, scan(FT_CALL_ID___isoc23_scanf, FT_CALL_ID___isoc23_vfscanf, stdin, format, list));
+    WITH_LIST(format, scan_in(FT_CALL_ID___isoc23_scanf, FT_CALL_ID___isoc23_vfscanf, FT_CALL_ID___isoc23_vscanf,
+                              format, list));
 }

@@ -82,7 +82,7 @@ __attribute__((visibility("hidden"))) long ft_vfork_end(long result)
         errno = (int)-result;
         r = -1;
     }
-    if (ft_thread.vfork_depth == 0)
+    if (ft_thread.mode != FT_MODE_SLOW || ft_thread.vfork_depth == 0)
         return r;
     leave_vfork(r);
     const struct ft_args args = {RET(VALUE)};

@@ -198,6 +198,14 @@ class Tap:
         options.setdefault("cwd", self.work)
         return call(argv, **options)
 
+    def compiled(self, name, source, *flags, after=(), compiler="gcc"):
+        """A program or library made of a test's own source text; `after` are words behind the source."""
+        text = self.folder / f"{name}.c"
+        text.write_text(source)
+        made = call([compiler, "-O1", "-w", *flags, "-o", self.folder / name, text, *after], deadline=120)
+        assert made.returncode == 0, made.stderr.decode()
+        return self.folder / name
+
     def run(self, argv, *, options=(), env=None, check=True, deadline=DEADLINE_S, stdin=None, cwd=None, status=0):
         """`flowtap run` of one command; the Trace has the finished command as `.ran`."""
         self.runs += 1

@@ -117,14 +117,6 @@ def test_a_plugin_is_recorded_or_the_trace_says_that_it_is_not(tap, deep):
         assert [e["result"] for e in seen] == [33]
 
 
-def test_address_sanitizer(tap):
-    source = "#include <fcntl.h>\n#include <unistd.h>\nint main(void) { return write(open(\"out\", O_WRONLY | O_CREAT, 0600), \"x\", 1) != 1; }\n"
-    program = built(tap, "sanitized", source, "-fsanitize=address")
-    plain = tap.plain([program])
-    trace = tap.run([program], status=plain.returncode)
-    assert trace.file(tap.work / "out")["written_bytes"] == 1
-
-
 def test_a_program_of_a_hundred_shared_objects(tap):
     for i in range(100):
         (tap.folder / f"o{i}.c").write_text(f'#include <unistd.h>\nint f{i}(void) {{ return access("x", 0) + {i}; }}\n')

@@ -9,8 +9,8 @@ import tree
 GLIBC_FLOOR = (2, 34)
 STATIC_TLS_BYTES = 128
 
-# Exported besides the interposed calls: what libflowtap.so looks for.
-OWN_EXPORTS = {"flowtap_shim_version"}
+# Exported besides the interposed calls: what libflowtap.so looks for, and what AddressSanitizer's runtime asks for options.
+OWN_EXPORTS = {"flowtap_shim_version", "__asan_default_options"}
 
 
 def dynamic():
