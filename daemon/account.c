@@ -76,6 +76,20 @@ static void add_claims(const struct ft_process *process, struct ft_trace_process
     record->claims_count = used;
 }
 
+// A row of what a client counted; what no process can come to is cut, so that sums of rows stay what they say.
+#define TOTAL_MAX (UINT64_C(1) << 54)
+
+static uint64_t believable(uint64_t value)
+{
+    return value < TOTAL_MAX ? value : TOTAL_MAX;
+}
+
+static bool is_believable(const struct ft_process *process, const struct ft_total *row)
+{
+    const struct ft_segment_counts *counts = &process->segment.counts;
+    return row->count && row->call < FT_TRACE_CALL_MAX && row->count <= counts->dropped + counts->limited;
+}
+
 // What the shim dropped, in ticks, and what the daemon dropped.
 static void add_dropped(struct ft_drain *drain, const struct ft_process *process, struct ft_trace_process *record,
                         struct lists *lists)
@@ -89,12 +103,12 @@ static void add_dropped(struct ft_drain *drain, const struct ft_process *process
     double ns_per_tick = process->clock == FT_CLOCK_TICKS ? ft_clock_view_rate(drain->view) : 1;
     size_t used = 0;
     for (unsigned i = 0; i < FT_TOTALS_ROWS; i++)
-        if (rows[i].count && rows[i].call < FT_TRACE_CALL_MAX)
+        if (is_believable(process, &rows[i]))
             lists->dropped[used++] = (struct ft_trace_dropped){
                 .call = (uint16_t)rows[i].call,
                 .count = rows[i].count,
-                .bytes = rows[i].bytes,
-                .time_ns = (uint64_t)((double)(rows[i].ticks & INT64_MAX) * ns_per_tick),
+                .bytes = believable(rows[i].bytes),
+                .time_ns = (uint64_t)((double)believable(rows[i].ticks) * ns_per_tick),
             };
     for (uint32_t i = 0; i < process->lost_count; i++)
         lists->dropped[used++] = (struct ft_trace_dropped){

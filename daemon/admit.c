@@ -183,6 +183,16 @@ static bool is_welcome(struct ft_daemon *daemon, uint32_t uid)
     return true;
 }
 
+// A process sends each segment once; one that came twice would be counted twice.
+static bool is_here_already(const struct ft_daemon *daemon, const struct ft_process *process)
+{
+    for (const struct ft_process *other = ft_daemon_find_process(daemon, process->pid); other;
+         other = other->next_of_pid)
+        if (other->pid == process->pid && other->segment.id == process->segment.id)
+            return true;
+    return false;
+}
+
 static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct ft_admit_message *message,
                          const struct ucred *peer)
 {
@@ -192,6 +202,11 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
     struct ft_process *process = create_process(message->fd, message, peer);
     if (!process)
         return -EBADMSG;
+    if (is_here_already(daemon, process)) {
+        process->segment.fd = -1;
+        ft_process_destroy(process);
+        return -EEXIST;
+    }
     find_pidfd(process, socket_fd);
     struct ft_process *before = find_image_before(daemon, process);
     if (before) {
@@ -241,7 +256,7 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
     ft_job_note_refused(daemon, peer.uid);
     ft_log_limited(FT_LOG_WARNING, "process %d (user %u): not admitted: %s", (int)peer.pid, peer.uid,
                    r == -EBADMSG ? "what it sent is no segment" : strerror(-r));
-    if (r == -EBADMSG)
+    if (r == -EBADMSG || r == -EEXIST)
         ft_status_add(&daemon->status, refused_memory, 1);
     else
         ft_status_add(&daemon->status, refused_own, 1);

@@ -46,6 +46,8 @@
     X(BYTES, reserve, "4M", 0, 1 << 30, "disk space kept to write totals when the disk is full")                 \
     X(NUMBER, max_processes, "16384", 1, 1000000, "processes attached at a time")                                \
     X(NUMBER, max_processes_per_user, "8192", 1, 1000000, "the same for one user")                               \
+    X(NUMBER, max_connections, "1024", 1, 65536, "connections that have sent nothing yet, at a time")            \
+    X(NUMBER, max_connections_per_user, "256", 1, 65536, "the same for one user")                                \
     X(NUMBER, max_jobs, "4096", 1, 100000, "trace files open at a time")                                         \
     X(BYTES, max_segment, "32M", 1 << 16, 1 << 30, "largest segment that a process may bring")                   \
     X(BYTES, max_user_memory, "256M", 0, INT64_C(1) << 40, "ring memory taken for one user on the daemon's account")

@@ -100,7 +100,7 @@ static void on_housekeeping(uv_timer_t *timer)
     struct ft_daemon *daemon = timer->data;
     int64_t now_ns = ft_clock_mono_ns();
     char text[512];
-    ft_listener_sweep(daemon, now_ns);
+    ft_peers_sweep(daemon, now_ns);
     look_for_ends(daemon, now_ns);
     if (daemon->config.private)
         return;

@@ -8,6 +8,7 @@
 #include "daemon/account.h"
 #include "daemon/exe.h"
 #include "daemon/job.h"
+#include "daemon/log.h"
 #include "daemon/procfs.h"
 
 // Events that one thread can have begun and not published when it dies: one call, and handlers above it.
@@ -33,13 +34,34 @@ bool ft_ending_learn_exit(struct ft_process *process)
     return true;
 }
 
+static uint64_t sum_dropped(const struct ft_process *process)
+{
+    uint64_t sum = 0;
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++)
+        sum += process->dropped[cause];
+    return sum;
+}
+
+// The lines count less than what was read out of the ring, or more dropped than emitted: no shim does that. Nothing of
+// what they say is believed then, and at least one event is not what it seems.
+static void disbelieve_lines(struct ft_process *process)
+{
+    struct ft_segment_counts *counts = &process->segment.counts;
+    ft_log_limited(FT_LOG_WARNING, "process %u (user %u): its counts contradict what it wrote; they are not used",
+                   process->pid, process->uid);
+    process->is_corrupt = true;
+    process->dropped[FT_CAUSE_CORRUPT]++;
+    counts->dropped = counts->limited = 0;
+    counts->emitted = process->stored + sum_dropped(process);
+}
+
 // What is left of `emitted` when all was read: the calls that died between return and publication.
 static void account_for_rest(struct ft_process *process, bool is_alive)
 {
     const struct ft_segment_counts *counts = &process->segment.counts;
-    uint64_t accounted = process->stored + counts->dropped + counts->limited;
-    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++)
-        accounted += process->dropped[cause];
+    uint64_t accounted = process->stored + counts->dropped + counts->limited + sum_dropped(process);
+    if (accounted > counts->emitted && !is_alive)
+        return disbelieve_lines(process);
     if (accounted >= counts->emitted)
         return;
     uint64_t rest = counts->emitted - accounted;

@@ -16,19 +16,11 @@
 #include "daemon/admit.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/peers.h"
 #include "daemon/policy.h"
 
 // Clients taken in one go before timers get their turn.
 #define ACCEPT_MAX 256
-#define PEER_PATIENCE_NS INT64_C(5000000000)
-
-struct ft_peer {
-    struct ft_peer *next;
-    struct ft_daemon *daemon;
-    int fd;
-    int64_t until_ns;
-    uv_poll_t watch;
-};
 
 static int refused(const char *path, int error, const char *what)
 {
@@ -110,6 +102,7 @@ int ft_listener_open(struct ft_daemon *daemon)
 {
     struct ft_listener *listener = &daemon->listener;
     listener->fd = listener->lock_fd = -1;
+    ft_peers_init(&listener->peers);
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (int i = 0, count = sd_listen_fds(1); i < count; i++) {
         int fd = SD_LISTEN_FDS_START + i;
@@ -119,68 +112,6 @@ int ft_listener_open(struct ft_daemon *daemon)
         }
     }
     return listener->fd >= 0 ? ft_policy_write(daemon) : make_socket(daemon);
-}
-
-static void on_peer_closed(uv_handle_t *handle)
-{
-    struct ft_peer *peer = handle->data;
-    if (peer->fd >= 0)
-        close(peer->fd);
-    free(peer);
-}
-
-static void forget_peer(struct ft_peer *peer)
-{
-    struct ft_listener *listener = &peer->daemon->listener;
-    struct ft_peer **link = &listener->peers;
-    while (*link && *link != peer)
-        link = &(*link)->next;
-    if (*link)
-        *link = peer->next;
-    listener->peer_count--;
-    uv_close((uv_handle_t *)&peer->watch, on_peer_closed);
-}
-
-static void on_peer(uv_poll_t *watch, int status, int events)
-{
-    struct ft_peer *peer = watch->data;
-    (void)events;
-    if (status < 0 || ft_admit(peer->daemon, peer->fd) != -EAGAIN)
-        forget_peer(peer);
-}
-
-// Who is silent must not keep others out. New ones are put in front.
-static void forget_oldest_peer(struct ft_daemon *daemon)
-{
-    struct ft_peer *peer = daemon->listener.peers;
-    while (peer && peer->next)
-        peer = peer->next;
-    ft_status_add(&daemon->status, refused_message, 1);
-    if (peer)
-        forget_peer(peer);
-}
-
-// A client that has connected and not sent yet: it is between its two system calls.
-static void wait_for(struct ft_daemon *daemon, int fd)
-{
-    struct ft_listener *listener = &daemon->listener;
-    if (listener->peer_count >= FT_LISTENER_PEERS_MAX)
-        forget_oldest_peer(daemon);
-    struct ft_peer *peer = calloc(1, sizeof(*peer));
-    if (!peer || uv_poll_init(&daemon->loop, &peer->watch, fd) < 0) {
-        ft_status_add(&daemon->status, refused_own, 1);
-        free(peer);
-        close(fd);
-        return;
-    }
-    peer->daemon = daemon;
-    peer->fd = fd;
-    peer->until_ns = ft_clock_mono_ns() + PEER_PATIENCE_NS;
-    peer->watch.data = peer;
-    peer->next = listener->peers;
-    listener->peers = peer;
-    listener->peer_count++;
-    uv_poll_start(&peer->watch, UV_READABLE | UV_DISCONNECT, on_peer);
 }
 
 // No descriptors: one client is refused with the spare one, else the queue would wake us without end.
@@ -196,52 +127,51 @@ static void refuse_one(struct ft_daemon *daemon)
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-// Clients that have sent meanwhile.
-static void admit_peers(struct ft_daemon *daemon)
+// The next that waits; -1 where nobody does, or not now.
+static int accept_one(struct ft_daemon *daemon)
 {
-    struct ft_peer *peer = daemon->listener.peers;
-    while (peer) {
-        int r = ft_admit(daemon, peer->fd);
-        struct ft_peer *next = peer->next;
-        if (r != -EAGAIN)
-            forget_peer(peer);
-        peer = next;
+    for (;;) {
+        int fd = accept4(daemon->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0)
+            return fd;
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+            refuse_one(daemon);
+        else if (errno != ECONNABORTED && errno != EINTR)
+            return -1;
     }
 }
 
-// False where nobody waits.
-static bool accept_one(struct ft_daemon *daemon)
+// Takes a batch of them. True where there may be more.
+static bool accept_batch(struct ft_daemon *daemon)
 {
-    int fd = accept4(daemon->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) {
-        bool is_ours = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
-        if (is_ours)
-            refuse_one(daemon);
-        return is_ours || errno == ECONNABORTED || errno == EINTR;
+    int fds[ACCEPT_MAX], count = 0;
+    while (count < ACCEPT_MAX && (fds[count] = accept_one(daemon)) >= 0)
+        count++;
+    // Before one of these connected, a pid's image before, and its parent, have sent: images come in their order.
+    ft_peers_admit(daemon);
+    for (int i = 0; i < count; i++) {
+        if (ft_admit(daemon, fds[i]) == -EAGAIN)
+            ft_peers_add(daemon, fds[i]);
+        else
+            close(fds[i]);
     }
-    // Before this one connected, a pid's image before has sent: images come in their order.
-    admit_peers(daemon);
-    if (ft_admit(daemon, fd) == -EAGAIN)
-        wait_for(daemon, fd);
-    else
-        close(fd);
-    return true;
+    return count == ACCEPT_MAX;
 }
 
 void ft_listener_accept_all(struct ft_daemon *daemon)
 {
-    admit_peers(daemon);
-    if (daemon->listener.fd >= 0 && !daemon->is_ending)
-        for (int left = (int)daemon->config.backlog * 2; left > 0 && accept_one(daemon); left--)
-            ;
+    ft_peers_admit(daemon);
+    if (daemon->listener.fd < 0 || daemon->is_ending)
+        return;
+    for (int left = (int)daemon->config.backlog * 2; left > 0 && accept_batch(daemon); left -= ACCEPT_MAX)
+        ;
 }
 
 static void on_client(uv_poll_t *watch, int status, int events)
 {
-    struct ft_daemon *daemon = watch->data;
     (void)events;
-    for (int left = ACCEPT_MAX; status == 0 && left > 0 && accept_one(daemon); left--)
-        ;
+    if (status == 0)
+        accept_batch(watch->data);
 }
 
 int ft_listener_start(struct ft_daemon *daemon)
@@ -252,17 +182,6 @@ int ft_listener_start(struct ft_daemon *daemon)
         return r;
     listener->watch.data = daemon;
     return uv_poll_start(&listener->watch, UV_READABLE, on_client);
-}
-
-void ft_listener_sweep(struct ft_daemon *daemon, int64_t now_ns)
-{
-    for (struct ft_peer *peer = daemon->listener.peers, *next; peer; peer = next) {
-        next = peer->next;
-        if (now_ns >= peer->until_ns) {
-            ft_status_add(&daemon->status, refused_message, 1);
-            forget_peer(peer);
-        }
-    }
 }
 
 static void remove_beside(const char *socket_path, const char *suffix)
@@ -282,8 +201,7 @@ static void on_listener_closed(uv_handle_t *handle)
 void ft_listener_close(struct ft_daemon *daemon)
 {
     struct ft_listener *listener = &daemon->listener;
-    while (listener->peers)
-        forget_peer(listener->peers);
+    ft_peers_close(&listener->peers);
     if (listener->is_ours) {
         remove_beside(daemon->config.socket, "");
         ft_policy_remove(daemon);

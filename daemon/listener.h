@@ -10,10 +10,9 @@
 #include <stdbool.h>
 #include <uv.h>
 
-struct ft_daemon;
-struct ft_peer;
+#include "daemon/peers.h"
 
-enum { FT_LISTENER_PEERS_MAX = 64 };
+struct ft_daemon;
 
 struct ft_listener {
     int fd;       // -1: none
@@ -21,8 +20,7 @@ struct ft_listener {
     int spare_fd; // given up for a moment to refuse a client where there are no descriptors
     bool is_ours; // we made the socket: it goes when we end
     uv_poll_t watch;
-    struct ft_peer *peers; // connected, nothing sent yet
-    unsigned peer_count;
+    struct ft_peers peers;
 };
 
 // 0, or -errno after a message.
@@ -31,9 +29,6 @@ int ft_listener_start(struct ft_daemon *daemon);
 
 // Takes every client that waits in the queue.
 void ft_listener_accept_all(struct ft_daemon *daemon);
-
-// Lets go of clients that have connected and sent nothing for longer than they may.
-void ft_listener_sweep(struct ft_daemon *daemon, int64_t now_ns);
 
 // Listens no more; the socket's path is removed if it was ours.
 void ft_listener_close(struct ft_daemon *daemon);

@@ -26,7 +26,7 @@ static bool is_anybody_alive(const struct ft_daemon *daemon)
         for (struct ft_process *process = daemon->by_pid[i]; process; process = process->next_of_pid)
             if (atomic_load(&process->state) == FT_PROCESS_ALIVE)
                 return true;
-    return daemon->listener.peer_count > 0;
+    return daemon->listener.peers.count > 0;
 }
 
 static void on_grace_over(uv_timer_t *timer)

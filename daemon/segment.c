@@ -143,12 +143,20 @@ static int read_lines(struct ft_segment *segment, uint32_t count)
                         (uint64_t)segment->geometry.lines_page * FT_PAGE_BYTES);
 }
 
+// No thread comes so far: more is not believed, so that sums over lines and processes stay what they say.
+#define LINE_COUNT_MAX (UINT64_C(1) << 44)
+
+static uint64_t believable(uint64_t count)
+{
+    return count < LINE_COUNT_MAX ? count : LINE_COUNT_MAX;
+}
+
 static void add_up_lines(const struct ft_segment *segment, uint32_t count, struct ft_segment_counts *counts)
 {
     counts->emitted = counts->dropped = counts->limited = 0;
     for (uint32_t i = 0; i < count; i++) {
-        counts->emitted += segment->lines[i].emitted;
-        counts->dropped += segment->lines[i].dropped;
+        counts->emitted += believable(segment->lines[i].emitted);
+        counts->dropped += believable(segment->lines[i].dropped);
         counts->limited += segment->lines[i].dropped_limit;
     }
 }

@@ -68,6 +68,13 @@ def end_group(process):
     process.wait()
 
 
+def end_child(process):
+    """Ends one that we started ourselves."""
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
 def finish(process, argv, stdin=None, deadline=DEADLINE_S):
     try:
         out, err = process.communicate(stdin, timeout=deadline)
@@ -113,8 +120,8 @@ def program(name):
 class Daemon:
     """A flowtapd of the test's own; `env` is what makes a command traced by it."""
 
-    def __init__(self, tap, name, settings=()):
-        self.tap = tap
+    def __init__(self, tap, name, settings=(), binary=FLOWTAPD):
+        self.tap, self.binary = tap, binary
         self.folder = tap.folder / name
         self.folder.mkdir(mode=0o700)
         self.spool = self.folder / "spool"
@@ -127,7 +134,7 @@ class Daemon:
     def start(self):
         ready, given = os.pipe()
         settings = [f"socket={self.socket}", f"spool_dir={self.spool}", f"ready_fd={given}", *self.settings]
-        argv = [str(FLOWTAPD)] + [word for s in settings for word in ("--set", s)]
+        argv = [str(self.binary)] + [word for s in settings for word in ("--set", s)]
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             pass_fds=[given], env=clean_environment(), start_new_session=True)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Clients that have connected and not sent yet. A shim is between two system calls then, so there are few, and for a
+// moment; others hold connections to do harm, and may have as many as max_connections_per_user.
+//
+// Who comes when there is no room takes the place of the oldest of its own process, else of its own user, else of the
+// user who has most: whoever has one connection, and sends, is not driven out by somebody who has many.
+#ifndef FT_DAEMON_PEERS_H
+#define FT_DAEMON_PEERS_H
+
+#include <stdint.h>
+
+struct ft_daemon;
+struct ft_peer;
+
+struct ft_peers {
+    struct ft_peer *oldest, **end;
+    unsigned count;
+};
+
+void ft_peers_init(struct ft_peers *peers);
+
+// Takes over the descriptor.
+void ft_peers_add(struct ft_daemon *daemon, int fd);
+
+// Admits those that have sent meanwhile.
+void ft_peers_admit(struct ft_daemon *daemon);
+
+// Lets go of those that have sent nothing for longer than they may.
+void ft_peers_sweep(struct ft_daemon *daemon, int64_t now_ns);
+
+void ft_peers_close(struct ft_peers *peers);
+
+#endif
