@@ -54,6 +54,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     struct ft_frame frame;
     uint8_t *part;
 
+    if (size > max_size)
+        return max_size; // libFuzzer lowers the limit while it grows it for others
     while (count < 64 && (at = ft_frame_find(data, size, at)) < size) {
         if (size - at >= FT_FRAME_HEADER_BYTES && ft_frame_decode(data + at, &frame) == 0 &&
             frame.head_len <= size - at - FT_FRAME_HEADER_BYTES &&
