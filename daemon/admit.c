@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "daemon/answer.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/procfs.h"
@@ -39,6 +40,16 @@ static unsigned take_descriptors(struct msghdr *message, int *kept)
     return count;
 }
 
+static bool is_attach(const struct ft_attach *message, unsigned fds)
+{
+    return message->kind == FT_MESSAGE_ATTACH && fds == 1;
+}
+
+static bool is_status(const struct ft_attach *message, unsigned fds)
+{
+    return message->kind == FT_MESSAGE_STATUS && fds == 0;
+}
+
 int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
 {
     union {
@@ -55,8 +66,9 @@ int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
     int fd;
     unsigned count = take_descriptors(&message, &fd);
     int r = 0;
-    if (n != sizeof(attach) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || attach.magic != FT_ATTACH_MAGIC ||
-        attach.kind != FT_MESSAGE_ATTACH || count != 1)
+    bool is_ours =
+        n == sizeof(attach) && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && attach.magic == FT_ATTACH_MAGIC;
+    if (!is_ours || !(is_attach(&attach, count) || is_status(&attach, count)))
         r = -EBADMSG;
     else if (attach.abi_major != FT_RING_ABI_MAJOR)
         r = -EPROTO;
@@ -241,6 +253,10 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
     if (r < 0 || getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0) {
         ft_log_limited(FT_LOG_WARNING, "a client's message is no attach message of version %u", FT_RING_ABI_MAJOR);
         ft_status_add(&daemon->status, refused_message, 1);
+        return 0;
+    }
+    if (message.attach.kind == FT_MESSAGE_STATUS) {
+        ft_answer_status(daemon, socket_fd, peer.uid);
         return 0;
     }
     if (!is_welcome(daemon, peer.uid)) {

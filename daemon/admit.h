@@ -11,7 +11,7 @@
 
 struct ft_daemon;
 
-// Reads a connected client's message and admits the process. 0: admitted, or refused and counted; -EAGAIN: it has not
+// Reads a connected client's message and admits the process, or answers its request. 0: done, or refused and counted; -EAGAIN: it has not
 // sent yet. The caller closes the socket.
 int ft_admit(struct ft_daemon *daemon, int socket_fd);
 
@@ -21,7 +21,7 @@ struct ft_admit_message {
     int fd; // -1: none
 };
 
-// 0 and a descriptor that may be a segment; -EAGAIN; -EBADMSG: no attach message of ours; -EPROTO: another version.
+// 0 and a descriptor that may be a segment, or none with a request; -EAGAIN; -EBADMSG: no attach message of ours; -EPROTO: another version.
 int ft_admit_receive(int socket_fd, struct ft_admit_message *out);
 
 // Whether fd is a sealed memfd of that size and of `bytes_max` at most.

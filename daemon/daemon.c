@@ -132,6 +132,7 @@ int ft_daemon_init(struct ft_daemon *daemon)
     ft_clock_tick(&daemon->clock, true);
     ft_process_private_session();
     daemon->realtime_offset_ns = ft_clock_realtime_offset_ns();
+    daemon->started_ns = ft_clock_mono_ns();
     ft_mounts_init(&daemon->mounts);
     ft_users_init(&daemon->users, (uint32_t)config->max_processes_per_user, (uint64_t)config->max_user_memory_bytes);
     int r = uv_loop_init(&daemon->loop);

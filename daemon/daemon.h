@@ -40,7 +40,8 @@ struct ft_daemon {
     uint32_t process_count;
     struct ft_reserve reserve;
     int64_t realtime_offset_ns; // fixed when the daemon starts
-    enum ft_gap ending_gap;     // what living processes become: still_running, daemon_stopped
+    int64_t started_ns;
+    enum ft_gap ending_gap; // what living processes become: still_running, daemon_stopped
     bool is_ending;
     char host[256], boot_id[37];
 };

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "daemon/account.h"
+#include "daemon/daemon.h"
 #include "daemon/exe.h"
 #include "daemon/job.h"
 #include "daemon/log.h"
@@ -70,6 +71,18 @@ static void account_for_rest(struct ft_process *process, bool is_alive)
     bool is_over_limit = process->is_cut_off && !process->is_corrupt;
     process->dropped[FT_CAUSE_TORN] += torn;
     process->dropped[is_over_limit ? FT_CAUSE_DAEMON_LIMIT : FT_CAUSE_CORRUPT] += rest - torn;
+}
+
+// Into the daemon's own counters, once, when all is known.
+static void count_dropped(struct ft_status *status, const struct ft_process *process)
+{
+    ft_status_add(status, dropped_ring_full, process->segment.counts.dropped);
+    ft_status_add(status, dropped_daemon_limit,
+                  process->segment.counts.limited + process->dropped[FT_CAUSE_DAEMON_LIMIT]);
+    ft_status_add(status, dropped_torn, process->dropped[FT_CAUSE_TORN]);
+    ft_status_add(status, dropped_disk_full, process->dropped[FT_CAUSE_DISK_FULL]);
+    ft_status_add(status, dropped_capped, process->dropped[FT_CAUSE_CAPPED]);
+    ft_status_add(status, dropped_corrupt, process->dropped[FT_CAUSE_CORRUPT]);
 }
 
 static void put_gap(struct ft_drain *drain, const struct ft_process *process, enum ft_gap kind, uint64_t count,
@@ -161,6 +174,7 @@ void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_
     if (process->segment.fd >= 0 && !process->is_corrupt && end_ns)
         ft_segment_look_again(&process->segment);
     account_for_rest(process, !end_ns);
+    count_dropped(&process->job->daemon->status, process);
     if (!drain->writer)
         return;
     ft_account_put(drain, process);

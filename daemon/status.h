@@ -19,15 +19,38 @@
     X(events, "events written")                                                           \
     X(blocks, "blocks written")                                                           \
     X(bytes, "bytes written")                                                             \
-    X(disk_full, "writes that failed")
+    X(disk_full, "writes that failed")                                                    \
+    X(asked, "questions answered")                                                        \
+    X(dropped_ring_full, "events dropped because a ring was full: counted, not kept")     \
+    X(dropped_torn, "events begun and not finished when their process died")              \
+    X(dropped_daemon_limit, "events dropped because of a limit of the daemon")            \
+    X(dropped_disk_full, "events dropped because they could not be written")              \
+    X(dropped_capped, "events dropped because their job had its share")                   \
+    X(dropped_corrupt, "events dropped because their segment contradicted itself")
 
 struct ft_status {
+    _Atomic int64_t write_failed_ns; // of the last write that failed, CLOCK_MONOTONIC; 0: none did
+    _Atomic int write_error;
 #define X(name, help) _Atomic uint64_t name;
     FT_STATUS_COUNTERS(X)
 #undef X
 };
 
 #define ft_status_add(status, name, count) atomic_fetch_add_explicit(&(status)->name, (count), memory_order_relaxed)
+
+#define X(name, help) +1
+enum { FT_STATUS_ROWS = 0 FT_STATUS_COUNTERS(X) };
+#undef X
+
+struct ft_status_row {
+    const char *name, *help;
+    uint64_t value;
+};
+
+// All counters; returns how many. `rows` has room for FT_STATUS_ROWS.
+size_t ft_status_read(struct ft_status *status, struct ft_status_row *rows);
+
+void ft_status_note_write_error(struct ft_status *status, int error, int64_t now_ns);
 
 // One line "name=value ..." of what is not 0; returns its length.
 size_t ft_status_print(struct ft_status *status, char *out, size_t room);

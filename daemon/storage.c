@@ -154,6 +154,7 @@ int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now
         close_file(storage);
     if (r < 0) {
         storage->retry_ns = now_ns + RETRY_NS;
+        ft_status_note_write_error(&job->daemon->status, -r, now_ns);
         ft_log_limited(FT_LOG_ERR, "%s: no trace file can be made: %s", job->daemon->config.spool_dir, strerror(-r));
         return r;
     }
@@ -217,7 +218,7 @@ int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now
     int r = write_all(storage, &job->daemon->status);
     if (r == 0)
         return 0;
-    ft_status_add(&job->daemon->status, disk_full, 1);
+    ft_status_note_write_error(&job->daemon->status, -r, now_ns);
     ft_log_limited(FT_LOG_ERR, "%s: %s; events are counted, not stored, and writing is tried again every second",
                    storage->path, strerror(-r));
     cut_back(storage);

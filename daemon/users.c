@@ -71,3 +71,13 @@ void ft_users_give_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes)
         user->bytes -= bytes < user->bytes ? bytes : user->bytes;
     pthread_mutex_unlock(&users->lock);
 }
+
+size_t ft_users_list(struct ft_users *users, struct ft_user *out, size_t room)
+{
+    pthread_mutex_lock(&users->lock);
+    size_t count = users->count < room ? users->count : room;
+    if (count)
+        memcpy(out, users->users, count * sizeof(*out));
+    pthread_mutex_unlock(&users->lock);
+    return count;
+}

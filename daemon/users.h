@@ -32,4 +32,7 @@ void ft_users_give_process(struct ft_users *users, uint32_t uid);
 bool ft_users_take_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
 void ft_users_give_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
 
+// Copies of what each user has; returns how many were copied, `room` at most.
+size_t ft_users_list(struct ft_users *users, struct ft_user *out, size_t room);
+
 #endif

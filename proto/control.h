@@ -8,7 +8,9 @@
  *   F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, of segment_bytes
  *
  * A message of another size, magic or major version, with no or more than one descriptor, is refused and counted.
- * Further kinds of message (status, fetch) are requests with a reply; they have another `kind`.
+ *
+ * With kind FT_MESSAGE_STATUS and no descriptor the same struct asks how the daemon does: the reply is one message
+ * flowtap.Status (status.proto) of FT_STATUS_BYTES_MAX at most, then the connection is closed.
  *
  * The policy file is `<socket path>.policy`: one message flowtap.Policy (policy.proto), world-readable, replaced by
  * rename. The shim reads it at attach; it takes at most FT_POLICY_BYTES_MAX and ignores fields that it does not know.
@@ -35,7 +37,7 @@ struct ft_attach {
 #define FT_SOCKET_DEFAULT "/run/flowtap/flowtapd.sock"
 #define FT_POLICY_SUFFIX ".policy"
 #define FT_BACKLOG 4096
-enum { FT_SOCKET_PATH_MAX = 100, FT_POLICY_BYTES_MAX = 4096 };
+enum { FT_SOCKET_PATH_MAX = 100, FT_POLICY_BYTES_MAX = 4096, FT_STATUS_BYTES_MAX = 65536 };
 
 /* Sizes of a segment that a daemon accepts. */
 #define FT_SEGMENT_BYTES_MIN (UINT64_C(512) * 1024)

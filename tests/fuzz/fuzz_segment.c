@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The drain over a segment that a client has scribbled in, also between two looks. The input is a list of patches
-// (offset, length, bytes) to a small segment with some good records; an empty patch is a look.
+// (offset, length, bytes) to a small segment with some good records; an empty patch is a look. Where the input's first
+// byte is odd, a thread goes on applying all patches while the daemon looks. In the end the account must close.
 #include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +27,7 @@ struct world {
     uint32_t block;
 };
 
+static struct ft_daemon some_daemon;
 static struct ft_mounts mounts;
 static struct ft_clock_pairs clock_pairs;
 
@@ -50,6 +54,7 @@ static bool open_world(struct world *world)
     process->pidfd = -1;
     process->pid = process->ns_pid = 1000000000;
     process->job = &world->job;
+    world->job.daemon = &some_daemon;
     world->process = world->job.processes = process;
     ft_names_init(&process->names);
     process->segment.fd = -1;
@@ -132,10 +137,56 @@ static bool patch(struct world *world, const uint8_t **data, size_t *size, bool 
     return true;
 }
 
+struct writer {
+    struct world *world;
+    const uint8_t *data;
+    size_t size;
+    atomic_bool must_end;
+    pthread_t thread;
+};
+
+static void *write_on(void *given)
+{
+    struct writer *writer = given;
+    bool is_look;
+    do {
+        const uint8_t *data = writer->data;
+        size_t size = writer->size;
+        while (patch(writer->world, &data, &size, &is_look))
+            ;
+    } while (!atomic_load(&writer->must_end));
+    return NULL;
+}
+
+static void look_at_patches(struct world *world, const uint8_t *data, size_t size)
+{
+    bool is_look = false;
+    start_drain(world);
+    drain(world);
+    for (unsigned looks = 0; looks < 16 && patch(world, &data, &size, &is_look);)
+        if (is_look) {
+            drain(world);
+            looks++;
+        }
+    world->drain.must_not_wait = true;
+    drain(world);
+}
+
+// emitted = stored + dropped, whatever the segment says.
+static void check_account(const struct ft_process *process)
+{
+    const struct ft_segment_counts *counts = &process->segment.counts;
+    uint64_t sum = process->stored + counts->dropped + counts->limited;
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++)
+        sum += process->dropped[cause];
+    assert(sum == counts->emitted);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct world *world = calloc(1, sizeof(*world));
-    bool is_look = false;
+    struct writer writer = {.world = world, .data = data, .size = size};
+    bool is_look = false, has_writer = size > 0 && data[0] % 2;
     assert(world);
     if (!clock_pairs.count) {
         ft_mounts_init(&mounts);
@@ -146,16 +197,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (!is_look && patch(world, &data, &size, &is_look))
         ;
     if (open_world(world)) {
-        start_drain(world);
-        drain(world);
-        for (unsigned looks = 0; looks < 16 && patch(world, &data, &size, &is_look);)
-            if (is_look) {
-                drain(world);
-                looks++;
-            }
-        world->drain.must_not_wait = true;
-        drain(world);
-        ft_ending_finish(&world->drain, world->process, size % 2 ? 1 : 0, FT_GAP_STILL_RUNNING);
+        has_writer = has_writer && pthread_create(&writer.thread, NULL, write_on, &writer) == 0;
+        look_at_patches(world, data, size);
+        ft_ending_finish(&world->drain, world->process, 1, FT_GAP_STILL_RUNNING);
+        atomic_store(&writer.must_end, true);
+        if (has_writer)
+            pthread_join(writer.thread, NULL);
+        check_account(world->process);
         ft_children_check(&world->job.children, world->writer, 0, true);
     }
     close_world(world);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "client/cli/daemon_ask.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client/cli/cli.h"
+#include "proto/ring.h"
+
+const char *ft_ask_socket_path(const char *given)
+{
+    const char *path = given ? given : getenv("FLOWTAP_SOCKET");
+    return path && path[0] ? path : FT_SOCKET_DEFAULT;
+}
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= FT_SOCKET_PATH_MAX) {
+        return -ENAMETOOLONG;
+    }
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        int error = errno == EAGAIN ? ETIMEDOUT : errno; /* its queue is full: it has not looked for long */
+        close(fd);
+        return -error;
+    }
+    return fd;
+}
+
+/* One message, waited for; its length or -errno. */
+static ssize_t receive(int fd, uint8_t *bytes, size_t room)
+{
+    struct pollfd watch = {.fd = fd, .events = POLLIN};
+    int ready = poll(&watch, 1, FT_ASK_TIMEOUT_MS);
+    if (ready < 0) {
+        return -errno;
+    }
+    ssize_t n = ready > 0 ? recv(fd, bytes, room, MSG_DONTWAIT) : -1;
+    if (ready == 0) {
+        return -ETIMEDOUT;
+    }
+    return n > 0 ? n : -EBADMSG;
+}
+
+int ft_ask_status(const char *path, Flowtap__Status **status)
+{
+    int fd = connect_to(path);
+    if (fd < 0) {
+        return fd;
+    }
+    const struct ft_attach question = {.magic = FT_ATTACH_MAGIC,
+                                       .kind = FT_MESSAGE_STATUS,
+                                       .abi_major = FT_RING_ABI_MAJOR,
+                                       .abi_minor = FT_RING_ABI_MINOR};
+    uint8_t *bytes = ft_cli_alloc(FT_STATUS_BYTES_MAX);
+    ssize_t n = send(fd, &question, sizeof(question), MSG_NOSIGNAL);
+    n = n < 0 ? -errno : receive(fd, bytes, FT_STATUS_BYTES_MAX);
+    close(fd);
+    *status = n > 0 ? flowtap__status__unpack(NULL, (size_t)n, bytes) : NULL;
+    free(bytes);
+    if (n < 0) {
+        return (int)n;
+    }
+    return *status ? 0 : -EBADMSG;
+}
+
+const char *ft_ask_explain(int error)
+{
+    switch (-error) {
+    case ENAMETOOLONG:
+        return "the path is too long for a socket; give a shorter one";
+    case ENOENT:
+        return "there is no such socket: no daemon serves here; start flowtapd, or use `flowtap run`, which needs none";
+    case ECONNREFUSED:
+        return "nobody listens: the daemon has ended; start flowtapd again";
+    case EACCES:
+    case EPERM:
+        return "may not be connected to; it is somebody's own";
+    case ETIMEDOUT:
+        return "the daemon does not answer: is it stopped?";
+    case EPROTOTYPE:
+        return "is another kind of socket, not a flowtapd's";
+    case EBADMSG:
+        return "does not answer as a flowtapd of this version does";
+    default:
+        return strerror(-error);
+    }
+}

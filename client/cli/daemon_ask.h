@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Questions to a running daemon over its socket (proto/control.h). The reply is untrusted: it is bounded, and decoded by
+ * protobuf-c alone.
+ */
+#ifndef FT_CLI_DAEMON_ASK_H
+#define FT_CLI_DAEMON_ASK_H
+
+#include "proto/control.h"
+#include "proto/status.pb-c.h"
+
+enum { FT_ASK_TIMEOUT_MS = 5000 };
+
+/* Where the daemon is to be found: `given`, else FLOWTAP_SOCKET, else the site's. Not to be freed. */
+const char *ft_ask_socket_path(const char *given);
+
+/*
+ * Asks the daemon at `path` how it does. 0 and *status, to be released with flowtap__status__free_unpacked(); else -errno:
+ * -ENAMETOOLONG for a path that no socket can have, -ENOENT, -ECONNREFUSED: nobody listens, -EACCES, -ETIMEDOUT: it does
+ * not answer, -EBADMSG: what it answers is nothing that we know (an older daemon closes the connection).
+ */
+int ft_ask_status(const char *path, Flowtap__Status **status);
+
+/* What such an error means, and what to do; static storage. */
+const char *ft_ask_explain(int error);
+
+#endif
