@@ -75,10 +75,9 @@ static inline enum ft_setting_use ft_setting_use_of_socket(const char *value)
     return value[0] == '/' && n < FT_SOCKET_PATH_MAX ? FT_SETTING_USED : FT_SETTING_IGNORED;
 }
 
-/* FLOWTAP_DEBUG: 1 where it is on. */
-static inline int ft_setting_is_debug(const char *value)
+static inline enum ft_setting_use ft_setting_use_of_debug(const char *value)
 {
-    return value[0] != 0 && !ft_setting_is(value, "0");
+    return ft_setting_use_of_on(value);
 }
 
 /* Takes the next item off a list; 0 at its end. An item may be empty. */

@@ -23,7 +23,7 @@ static int has_entry(const char *list, const char *entry)
         size_t length = 0;
         while (list[length] != 0 && list[length] != ':' && list[length] != ' ')
             length++;
-        if (length == n && ft_is_equal(list, entry, n))
+        if ((length == n && ft_is_equal(list, entry, n)) || ft_settings_is_library(list, length))
             return 1;
         list += list[length] != 0 ? length + 1 : length;
     }

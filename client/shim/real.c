@@ -6,6 +6,7 @@
  */
 #include "client/shim/real.h"
 
+#include "client/shim/settings.h"
 #include "client/shim/start.h"
 
 #include <elf.h>
@@ -241,7 +242,7 @@ int ft_real_is_second_copy(void)
         return 1;
     for (const struct link_map *map = first_map(); map != NULL && map != own; map = map->l_next) {
         struct object object = object_of(map);
-        if (object.soname != NULL && is_same(object.soname, "libflowtap-preload.so"))
+        if (object.soname != NULL && is_same(object.soname, FT_SHIM_LIBRARY))
             return 1;
     }
     return 0;

@@ -70,28 +70,46 @@ static const char *save(const char *text, size_t n)
     return kept;
 }
 
-/* The entry of LD_PRELOAD that is this library, kept as it stands there. */
-static void save_preload(const char *list)
+int ft_settings_is_library(const char *entry, size_t n)
 {
-    static const char own[] = "libflowtap-preload.so";
-    for (const char *entry = list; entry != NULL && *entry != 0;) {
-        size_t n = 0;
-        while (entry[n] != 0 && entry[n] != ':' && entry[n] != ' ')
-            n++;
-        if (n >= sizeof(own) - 1 && ft_is_equal(entry + n - (sizeof(own) - 1), own, sizeof(own) - 1))
-            ft_saved.preload = save(entry, n);
-        entry += entry[n] != 0 ? n + 1 : n;
+    static const char own[] = FT_SHIM_LIBRARY;
+    size_t length = sizeof(own) - 1;
+    return n >= length && ft_is_equal(entry + n - length, own, length) && (n == length || entry[n - length - 1] == '/');
+}
+
+/* Of LD_PRELOAD, what loads this library from any folder and environment; NULL: nothing. */
+static const char *find_preload(const char *list, size_t *n)
+{
+    for (const char *entry = list; entry != NULL && *entry != 0; entry += entry[*n] != 0 ? *n + 1 : *n) {
+        int has_token = 0; /* $LIB and its like, which only ld.so knows */
+        for (*n = 0; entry[*n] != 0 && entry[*n] != ':' && entry[*n] != ' '; ++*n)
+            has_token |= entry[*n] == '$';
+        if (entry[0] == '/' && !has_token && ft_settings_is_library(entry, *n))
+            return entry;
     }
+    const char *path = ft_real_own_path();
+    *n = ft_length(path);
+    return path[0] == '/' ? path : NULL;
+}
+
+/* The path that ld.so opened from the working directory. */
+static const char *save_relative_path(const char *path)
+{
+    char full[1024];
+    size_t bytes = ft_length(path);
+    long cwd = ft_sys(SYS_getcwd, full, sizeof(full)); /* with its end, which becomes the slash */
+    if (bytes == 0 || cwd <= 0 || full[0] != '/' || bytes > sizeof(full) - (size_t)cwd)
+        return NULL;
+    full[cwd - 1] = '/';
+    ft_copy(full + cwd, path, bytes);
+    return save(full, (size_t)cwd + bytes);
 }
 
 static void save_environment(char *const *envp)
 {
-    save_preload(ft_settings_find(envp, "LD_PRELOAD"));
-    if (ft_saved.preload == NULL) {
-        const char *path = ft_real_own_path();
-        if (path[0] == '/')
-            ft_saved.preload = save(path, ft_length(path));
-    }
+    size_t bytes;
+    const char *preload = find_preload(ft_settings_find(envp, "LD_PRELOAD"), &bytes);
+    ft_saved.preload = preload != NULL ? save(preload, bytes) : save_relative_path(ft_real_own_path());
     for (size_t i = 0; envp != NULL && envp[i] != NULL && ft_saved.count < FT_SAVED_MAX; i++) {
         if (!ft_has_prefix(envp[i], "FLOWTAP"))
             continue;
@@ -236,7 +254,10 @@ void ft_settings_read(char *const *envp)
     if (use != FT_SETTING_USED)
         return;
     const char *debug = ft_settings_find(envp, "FLOWTAP_DEBUG");
-    ft_debug = debug != NULL && ft_setting_is_debug(debug);
+    use = debug != NULL ? ft_setting_use_of_debug(debug) : FT_SETTING_OFF;
+    ft_debug = use == FT_SETTING_USED;
+    if (use == FT_SETTING_IGNORED)
+        ignore_setting("FLOWTAP_DEBUG is neither 0 nor 1");
     ft_process.wanted = 1;
     ft_process.follow_clean_env = 1;
     ft_process.clock = FT_CLOCK_TICKS;

@@ -11,7 +11,7 @@
  */
 enum { FT_SAVED_MAX = 24 };
 struct ft_saved {
-    const char *preload; /* path of this library as LD_PRELOAD has it; NULL: none */
+    const char *preload; /* absolute path of this library, as LD_PRELOAD has it if it does; NULL: none */
     const char *variables[FT_SAVED_MAX];
     unsigned count;
 };
@@ -19,6 +19,10 @@ extern struct ft_saved ft_saved;
 
 extern int ft_debug; /* FLOWTAP_DEBUG is set: attaching tells on stderr what it does */
 void ft_debug_say(const char *what, long value);
+
+#define FT_SHIM_LIBRARY "libflowtap-preload.so"
+/* 1 where an entry of LD_PRELOAD names this library, in whatever folder. */
+int ft_settings_is_library(const char *entry, size_t n);
 
 /* Value of `name` in a list of NAME=VALUE; NULL where it is not there. */
 const char *ft_settings_find(char *const *envp, const char *name);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -53,6 +54,25 @@ static void nothing_is_built_where_nothing_is_missing(void **state)
     struct ft_environment e;
     char *envp[] = {"A=1", "LD_PRELOAD=x.so:" LIBRARY, "FLOWTAP_JOB=other", "FLOWTAP=1", NULL};
     assert_int_equal(ft_environment_check(&e, envp), 0);
+}
+
+static void the_library_by_any_spelling_is_there(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {"libflowtap-preload.so", "./libflowtap-preload.so",
+                                        "/opt/$LIB/libflowtap-preload.so", "a.so libflowtap-preload.so",
+                                        "x:::/y/libflowtap-preload.so:z"};
+    static const char *const others[] = {"", " ", "notlibflowtap-preload.so", "/x/libflowtap-preload.so.1",
+                                         "/libflowtap-preload.so/x.so"};
+    char preload[64];
+    char *envp[] = {preload, "FLOWTAP_JOB=j", "FLOWTAP=1", NULL};
+    struct ft_environment e;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", lists[i]);
+        assert_int_equal(ft_environment_check(&e, envp), 0);
+        snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", others[i]);
+        assert_int_equal(ft_environment_check(&e, envp), 1);
+    }
 }
 
 static void an_empty_environment_gets_all_back(void **state)
@@ -108,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nothing_is_built_where_nothing_is_missing, setup),
+        cmocka_unit_test_setup(the_library_by_any_spelling_is_there, setup),
         cmocka_unit_test_setup(an_empty_environment_gets_all_back, setup),
         cmocka_unit_test_setup(another_preload_is_kept_before_ours, setup),
         cmocka_unit_test_setup(a_value_that_the_program_set_is_respected, setup),
