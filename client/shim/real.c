@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symbol look-up over the link map. Sources: the ELF gABI, "GNU hash" as in binutils, _r_debug in <link.h>.
+ * Symbol look-up over the link map (_r_debug in <link.h>).
  * The list may grow while we walk it (dlopen), but all that is asked for stands in libraries loaded at the start, and
  * the walk ends at the first match.
  */
 #include "client/shim/real.h"
 
+#include "client/shim/object.h"
 #include "client/shim/settings.h"
 #include "client/shim/start.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 
 extern struct r_debug _r_debug __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
-
-struct object {
-    const ElfW(Sym) * symbols;
-    const char *strings;
-    const uint32_t *gnu_hash;
-    const ElfW(Half) * versions;
-    const char *soname;
-    ElfW(Addr) base;
-};
 
 enum { CALLS_MAX = 1024 };
 ft_function *ft_real_table[CALLS_MAX];
@@ -44,99 +35,6 @@ static const uint16_t name_offsets[] = {
 #include "proto/calls.def"
 #undef FT_CALL
 };
-
-/* ld.so relocates most of these pointers in place; those of the vDSO, and on some systems of others, are offsets. */
-static const void *at(const struct link_map *map, ElfW(Addr) value)
-{
-    return (const void *)(value < map->l_addr ? value + map->l_addr : value);
-}
-
-static struct object object_of(const struct link_map *map)
-{
-    struct object object = {.base = map->l_addr};
-    ElfW(Xword) soname = 0;
-    for (const ElfW(Dyn) *entry = map->l_ld; entry != NULL && entry->d_tag != DT_NULL; entry++) {
-        switch (entry->d_tag) {
-        case DT_SYMTAB:
-            object.symbols = at(map, entry->d_un.d_ptr);
-            break;
-        case DT_STRTAB:
-            object.strings = at(map, entry->d_un.d_ptr);
-            break;
-        case DT_GNU_HASH:
-            object.gnu_hash = at(map, entry->d_un.d_ptr);
-            break;
-        case DT_VERSYM:
-            object.versions = at(map, entry->d_un.d_ptr);
-            break;
-        case DT_SONAME:
-            soname = entry->d_un.d_val;
-            break;
-        default:
-            break;
-        }
-    }
-    if (soname != 0 && object.strings != NULL)
-        object.soname = object.strings + soname;
-    return object;
-}
-
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name != 0; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
-
-static int is_same(const char *a, const char *b)
-{
-    while (*a != 0 && *a == *b)
-        a++, b++;
-    return *a == *b;
-}
-
-static ft_function *function_at(const struct object *object, const ElfW(Sym) * symbol)
-{
-    ElfW(Addr) address = object->base + symbol->st_value;
-    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
-        return ((ft_function * (*)(void)) address)();
-    return (ft_function *)address;
-}
-
-/* The default version where there are several; a hidden one (old, for programs linked long ago) only where alone. */
-static ft_function *find_in(const struct object *object, const char *name, uint32_t hash)
-{
-    if (object->gnu_hash == NULL || object->symbols == NULL || object->strings == NULL)
-        return NULL;
-    uint32_t buckets = object->gnu_hash[0], first = object->gnu_hash[1];
-    uint32_t bloom_words = object->gnu_hash[2], shift = object->gnu_hash[3];
-    const ElfW(Addr) *bloom = (const ElfW(Addr) *)(object->gnu_hash + 4);
-    const uint32_t *bucket = (const uint32_t *)(bloom + bloom_words);
-    const uint32_t *chain = bucket + buckets;
-    if (buckets == 0 || bloom_words == 0)
-        return NULL;
-    ElfW(Addr) word = bloom[(hash / 64) % bloom_words];
-    if (((word >> (hash % 64)) & (word >> ((hash >> shift) % 64)) & 1) == 0)
-        return NULL;
-    ft_function *hidden = NULL;
-    uint32_t index = bucket[hash % buckets];
-    if (index < first)
-        return NULL;
-    for (;; index++) {
-        uint32_t entry = chain[index - first];
-        const ElfW(Sym) *symbol = &object->symbols[index];
-        if ((entry | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
-            is_same(object->strings + symbol->st_name, name)) {
-            if (object->versions == NULL || (object->versions[index] & 0x8000) == 0)
-                return function_at(object, symbol);
-            if (hidden == NULL)
-                hidden = function_at(object, symbol);
-        }
-        if (entry & 1)
-            return hidden;
-    }
-}
 
 /* ld.so, as the kernel loaded it: the one object that is relocated before any code of ours can run. */
 static struct link_map linker_map(void)
@@ -174,8 +72,8 @@ static const struct link_map *first_map(void)
     struct link_map linker = linker_map();
     if (linker.l_ld == NULL)
         return NULL;
-    struct object object = object_of(&linker);
-    const struct r_debug *debug = (const void *)find_in(&object, "_r_debug", hash_of("_r_debug"));
+    struct ft_object object = ft_object_of(&linker);
+    const struct r_debug *debug = (const void *)ft_object_find(&object, "_r_debug", ft_object_hash("_r_debug"));
     return debug != NULL ? debug->r_map : NULL;
 }
 
@@ -189,10 +87,10 @@ static const struct link_map *own_map(void)
 
 static ft_function *find_behind(const struct link_map *own, const char *name)
 {
-    uint32_t hash = hash_of(name);
+    uint32_t hash = ft_object_hash(name);
     for (const struct link_map *map = own->l_next; map != NULL; map = map->l_next) {
-        struct object object = object_of(map);
-        ft_function *found = find_in(&object, name, hash);
+        struct ft_object object = ft_object_of(map);
+        ft_function *found = ft_object_find(&object, name, hash);
         if (found != NULL)
             return found;
     }
@@ -203,9 +101,9 @@ static ft_function *find_behind(const struct link_map *own, const char *name)
 static ft_function *find_in_libc_before(const struct link_map *own, const char *name)
 {
     for (const struct link_map *map = first_map(); map != NULL && map != own; map = map->l_next) {
-        struct object object = object_of(map);
-        if (object.soname != NULL && is_same(object.soname, "libc.so.6"))
-            return find_in(&object, name, hash_of(name));
+        struct ft_object object = ft_object_of(map);
+        if (object.soname != NULL && ft_object_is_same(object.soname, "libc.so.6"))
+            return ft_object_find(&object, name, ft_object_hash(name));
     }
     return NULL;
 }
@@ -227,10 +125,10 @@ ft_function *ft_real_resolve(unsigned call)
 ft_function *ft_real_in_vdso(const char *name)
 {
     for (const struct link_map *map = first_map(); map != NULL; map = map->l_next) {
-        struct object object = object_of(map);
+        struct ft_object object = ft_object_of(map);
         if (object.soname == NULL || !ft_has_prefix(object.soname, "linux-vdso.so"))
             continue;
-        return find_in(&object, name, hash_of(name));
+        return ft_object_find(&object, name, ft_object_hash(name));
     }
     return NULL;
 }
@@ -241,8 +139,8 @@ int ft_real_is_second_copy(void)
     if (own == NULL)
         return 1;
     for (const struct link_map *map = first_map(); map != NULL && map != own; map = map->l_next) {
-        struct object object = object_of(map);
-        if (object.soname != NULL && is_same(object.soname, FT_SHIM_LIBRARY))
+        struct ft_object object = ft_object_of(map);
+        if (object.soname != NULL && ft_object_is_same(object.soname, FT_SHIM_LIBRARY))
             return 1;
     }
     return 0;

@@ -178,3 +178,14 @@ def test_the_library_opened_by_a_program(tap):
     env = daemon.env(LD_PRELOAD=None)
     assert tap.plain([program, harness.PRELOAD], env=env).same() == (0, b"", b"")
     daemon.stop()
+
+
+def test_calls_that_libc_has_in_several_versions(tap):
+    plain = tap.plain([harness.program("versions")])
+    assert plain.returncode == 6 and plain.stdout.count(b"posix_spawn: Exec format error") == 4, plain.stdout
+    trace = tap.run([harness.program("versions")], options=["--quiet"], status=6)
+    assert trace.ran.same() == plain.same()
+    for name in ("posix_spawn", "posix_spawnp"):
+        # The C library's own handle is not ours, so its calls pass by unseen.
+        assert [e["errno"] for e in trace.events(name=name)] == [8] * 3
+    assert trace.count(name="realpath") == trace.count(name="shm_open") == trace.count(name="lio_listio") == 3
