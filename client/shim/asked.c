@@ -51,7 +51,7 @@ int ft_asked_offset(const struct ft_outcome *o, int64_t *offset)
         *offset = *a->shifts - (o->result > 0 ? o->result : 0);
         return 1;
     }
-    if (!a->has_offset || (a->offset_or_moves && a->offset == -1))
+    if (!a->has_offset || a->appends || (a->offset_or_moves && a->offset == -1))
         return 0;
     *offset = a->offset;
     return 1;

@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 
 struct msghdr;
+struct mmsghdr;
 
 enum { FT_PREFETCH_SLOTS = 8 };
 
@@ -47,6 +48,7 @@ struct ft_args {
     const struct iovec *vector;
     size_t vector_count;
     const struct msghdr *message;
+    const struct mmsghdr *messages; /* as many as the result says */
     struct _IO_FILE *stream;
     const off_t *shifts, *shifts2;
     uint8_t has_stream, has_fd, has_fd2, has_path, has_path2, has_size, has_offset, has_arg;
@@ -54,6 +56,9 @@ struct ft_args {
     uint8_t opens;           /* the result is a new descriptor, named by path if there is one */
     uint8_t offset_or_moves; /* preadv2: offset -1 means the descriptor's position */
     uint8_t fresh;           /* `opens` a nameless file of its own, at position 0 */
+    uint8_t appends;         /* at the end of the file, whatever `offset` says */
+    uint8_t untracks;        /* the descriptor's position is not known after it */
+    uint8_t receives;        /* `message` or `messages` came in */
     uint8_t no_bytes, renames;
     /* `shifts` (of fd), `shifts2` (of fd2) point to an offset that the call moves; NULL: the descriptor's position */
     uint8_t has_shifts, has_shifts2;
@@ -232,12 +237,12 @@ FT_HOT int ft_end_fast(const struct ft_call_state *state, unsigned call, const s
     if (ft_unlikely(state->excluded))
         return 1;
     int64_t position = -1;
-    if ((args->moves || (args->offset_or_moves && args->offset == -1)) && result >= 0)
+    if ((args->moves || (args->offset_or_moves && args->offset == -1 && !args->appends)) && result >= 0)
         position = ft_fd_move(state->slot, result);
     if (args->ret == FT_RET_POSITION && result >= 0)
         ft_fd_positioned(state->slot, result);
-    if (ft_likely(ft_thread.mode == FT_MODE_ON) && !args->has_fd2 && !args->vector && !args->message && !args->opens &&
-        args->ret != FT_RET_FD) {
+    if (ft_likely(ft_thread.mode == FT_MODE_ON) && !args->has_fd2 && !args->vector && !args->message &&
+        !args->messages && !args->opens && args->ret != FT_RET_FD) {
         unsigned code = FT_RESULT_EXT, error = 0, flags = 0;
         uint64_t offset = 0;
         if (args->ret == FT_RET_NONE)

@@ -2,6 +2,7 @@
 /* Ends of calls that are not on the hot path: names, second files, extensions. */
 #include "client/shim/asked.h"
 #include "client/shim/name.h"
+#include "client/shim/passed.h"
 #include "proto/calls.h"
 
 #include <fcntl.h>
@@ -344,6 +345,10 @@ void ft_end_slow(struct ft_call_state *state, unsigned call, struct ft_outcome *
         o->file2 = 0;
     if (a->opens && o->error == 0)
         ft_note_opened(state, o, (int)o->result, (int)a->arg, 0);
+    if (a->untracks && o->error == 0)
+        ft_fd_untrack(a->fd);
+    if ((a->message != NULL || a->messages != NULL) && o->result >= 0)
+        ft_passed_note(a, o);
     if (state->file == FT_FILE_EXCLUDED)
         return;
     if (a->has_fd2)

@@ -116,7 +116,7 @@ static int is_io(long number)
 }
 
 /* Descriptors that the raw call takes away; what it gives is found at first use. */
-static void note_descriptors(long number, long a, long b, long c)
+static void note_closed(long number, long a, long b, long c)
 {
     switch (number) {
     case SYS_close:
@@ -136,6 +136,37 @@ static void note_descriptors(long number, long a, long b, long c)
             ft_fd_closing_range((unsigned)a, (unsigned)b);
         break;
 #endif
+    default:
+        break;
+    }
+}
+
+/* Positions that the raw call moves, unseen. */
+static void note_moved(long number, long a, long b, long c)
+{
+    switch (number) {
+    case SYS_read:
+    case SYS_write:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_preadv2:
+    case SYS_pwritev2:
+    case SYS_lseek:
+        ft_fd_untrack((int)a);
+        break;
+    case SYS_fcntl:
+        if (b == F_SETFL)
+            ft_fd_untrack((int)a);
+        break;
+    case SYS_sendfile:
+        ft_fd_untrack((int)a);
+        ft_fd_untrack((int)b);
+        break;
+    case SYS_copy_file_range:
+    case SYS_splice:
+        ft_fd_untrack((int)a);
+        ft_fd_untrack((int)c);
+        break;
     default:
         break;
     }
@@ -172,7 +203,8 @@ __attribute__((visibility("hidden"))) ft_function *ft_hook_syscall(long number, 
     if (number == SYS_clone)
         ft_process.fork_count++;
     if (ft_thread.vfork_depth == 0)
-        note_descriptors(number, a, b, c);
+        note_closed(number, a, b, c);
+    note_moved(number, a, b, c);
     return real;
 }
 

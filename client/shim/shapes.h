@@ -57,8 +57,12 @@
 #define SIZE(n) .has_size = 1, .size = (int64_t)(n)
 #define OFFSET(x) .has_offset = 1, .offset = (x)
 #define OFFSET_OR_POSITION(x) .has_offset = 1, .offset = (x), .offset_or_moves = 1
+#define APPENDS_WITH(flag) .appends = (flag) != 0, .untracks = (flag) != 0 && offset == -1
+#define UNTRACKS .untracks = 1
 #define VECTOR(v, n) .vector = (v), .vector_count = (size_t)(n)
 #define MESSAGE(m) .message = (m)
+#define MESSAGES(m) .messages = (m)
+#define RECEIVES .receives = 1
 #define SHIFTS(p) .has_shifts = 1, .shifts = (p)
 #define SHIFTS2(p) .has_shifts2 = 1, .shifts2 = (p)
 #define ARG(x) .has_arg = 1, .arg = (uint64_t)(x)

@@ -136,6 +136,7 @@ enum {
     FT_SEAL_SEAL = 1,
     FT_SEAL_SHRINK = 2,
     FT_SEAL_GROW = 4,
+    FT_RWF_APPEND = 16,
 };
 
 /* Compilers turn loops into calls of these; the shim must not import them. */

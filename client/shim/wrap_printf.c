@@ -124,7 +124,7 @@ static int print_fd(unsigned call, int fd, int flag, const char *format, va_list
     int is_checked = call == FT_CALL_ID___dprintf_chk;
     if (!ft_enter())
         return is_checked ? checked(fd, flag, format, list) : plain(fd, format, list);
-    const struct ft_args args = {FD(fd), RET(BYTES)};
+    const struct ft_args args = {FD(fd), RET(BYTES), MOVES};
     struct ft_call_state state;
     ft_begin(&state, call, &args);
     int r = is_checked ? checked(fd, flag, format, list) : plain(fd, format, list);

@@ -11,6 +11,7 @@ FAMILIES = [
     ("calls_open", ()),
     ("calls_stat", ()),
     ("calls_rw", ()),
+    ("calls_position", ("pipe", "socketpair")),
     ("calls_fortified", ()),
     ("calls_stdio", ("__overflow",)),
     ("calls_dup", ()),
