@@ -96,9 +96,9 @@ static void add_figures(struct ft_calls *calls, const struct ft_call_sum *call, 
     if (mask & FT_COUNT_OTHER_IO) {
         add_to(&calls->other_io, more);
     }
-    if (ft_count_is_flush(call->category, call->group) && mask & FT_COUNT_METADATA) {
-        calls->write.bytes += more->bytes;
-    }
+    unsigned stream = mask & FT_COUNT_METADATA ? ft_count_of_stream(call->name, call->category, call->group) : 0;
+    calls->read.bytes += stream & FT_COUNT_READ ? more->bytes : 0;
+    calls->write.bytes += stream & FT_COUNT_WRITE ? more->bytes : 0;
 }
 
 static void add_aggregate(struct ft_calls *calls, const struct ft_trace_reader *reader,

@@ -37,11 +37,6 @@ bool ft_count_has_category(const char *category)
     return strcmp(category, "POSIX") == 0 || strcmp(category, "STDIO") == 0;
 }
 
-bool ft_count_is_flush(const char *category, unsigned group)
-{
-    return group == FT_GROUP_METADATA && strcmp(category, "STDIO") == 0;
-}
-
 static bool has_prefix(const char *name, const char *const *prefixes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -50,6 +45,15 @@ static bool has_prefix(const char *name, const char *const *prefixes, size_t cou
         }
     }
     return false;
+}
+
+unsigned ft_count_of_stream(const char *name, const char *category, unsigned group)
+{
+    static const char *const seeks[] = {"fseek", "rewind", "fsetpos"};
+    if (group != FT_GROUP_METADATA || strcmp(category, "STDIO") != 0) {
+        return 0;
+    }
+    return has_prefix(name, seeks, sizeof(seeks) / sizeof(seeks[0])) ? FT_COUNT_READ : FT_COUNT_WRITE;
 }
 
 bool ft_count_is_open(const char *name)

@@ -30,10 +30,11 @@ unsigned ft_count_of(unsigned group, unsigned file_class, unsigned file2_class);
 bool ft_count_has_category(const char *category);
 
 /*
- * Whether what the call moved is output that earlier calls left in a stream's buffer: fflush, fclose, fseek and the
- * like count as metadata, their bytes as written (characters that inlined putc put there are seen no earlier).
+ * What the bytes of a call that counts as metadata are: FT_COUNT_WRITE for output that earlier calls left in a stream's
+ * buffer (fflush, fclose and the like: characters that inlined putc put there are seen no earlier), FT_COUNT_READ for
+ * what a stream that was repositioned read ahead, 0 for calls that move nothing.
  */
-bool ft_count_is_flush(const char *category, unsigned group);
+unsigned ft_count_of_stream(const char *name, const char *category, unsigned group);
 
 /* Whether the call opens a file for the program. */
 bool ft_count_is_open(const char *name);

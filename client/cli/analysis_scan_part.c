@@ -29,7 +29,7 @@ struct ft_scan_call (*ft_scan_make_calls(const struct ft_trace_set *set))[FT_TRA
                 .is_counted = ft_count_has_category(ft_report_call_category(reader, call)),
                 .reuse = (uint8_t)ft_reuse_kind_of(name),
                 .is_open = ft_count_is_open(name),
-                .is_flush = ft_count_is_flush(ft_report_call_category(reader, call), group),
+                .stream = (uint8_t)ft_count_of_stream(name, ft_report_call_category(reader, call), group),
             };
         }
     }
@@ -116,7 +116,8 @@ static void add_to_file(struct ft_file_sum *sum, const struct ft_scan_batch *bat
     case FT_GROUP_METADATA:
     case FT_GROUP_MAP:
         sum->metadata += batch->count;
-        sum->written_bytes += batch->call->is_flush ? batch->bytes : 0;
+        sum->read_bytes += batch->call->stream & FT_COUNT_READ ? batch->bytes : 0;
+        sum->written_bytes += batch->call->stream & FT_COUNT_WRITE ? batch->bytes : 0;
         sum->metadata_time_ns += batch->time_ns;
         break;
     default:
@@ -145,11 +146,11 @@ static void add_files(struct ft_scan_part *part)
 static void add_to_process(struct ft_process_sum *sum, const struct ft_scan_batch *batch)
 {
     unsigned mask = batch->mask;
-    bool is_written = mask & FT_COUNT_WRITE || (mask & FT_COUNT_METADATA && batch->call->is_flush);
-    unsigned sides = batch->is_memory ? 0 : batch->call->is_flush ? 1 : batch->call->kernel_sides;
+    unsigned moved = mask | (mask & FT_COUNT_METADATA ? batch->call->stream : 0u);
+    unsigned sides = batch->is_memory ? 0 : batch->call->stream ? 1 : batch->call->kernel_sides;
     sum->io_time_ns += mask & FT_COUNT_IO ? batch->time_ns : 0;
-    sum->read_bytes += mask & FT_COUNT_READ ? batch->bytes : 0;
-    sum->written_bytes += is_written ? batch->bytes : 0;
+    sum->read_bytes += moved & FT_COUNT_READ ? batch->bytes : 0;
+    sum->written_bytes += moved & FT_COUNT_WRITE ? batch->bytes : 0;
     sum->kernel_like_bytes += sides * batch->bytes;
 }
 

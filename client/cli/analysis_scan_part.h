@@ -9,7 +9,8 @@ struct ft_scan_call {
     uint8_t group;        /* enum ft_group */
     uint8_t kernel_sides; /* see ft_count_kernel_sides() */
     uint8_t reuse;        /* enum ft_reuse_kind */
-    bool is_counted, is_open, is_flush;
+    uint8_t stream;       /* see ft_count_of_stream() */
+    bool is_counted, is_open;
 };
 
 /* What all threads read. */

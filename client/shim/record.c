@@ -305,6 +305,10 @@ void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int
         ft_fd_opened(fd, FT_FILE_EXCLUDED, FT_FILE_WIRE_UNKNOWN, -1, 0);
         return;
     }
+    if ((flags & O_TMPFILE) == O_TMPFILE) { /* the path is its directory's; it has a name of the kernel's */
+        ft_fd_opened(fd, 0, FT_FILE_WIRE_UNKNOWN, flags & O_APPEND ? -1 : 0, (flags & O_CLOEXEC) != 0);
+        return;
+    }
     ft_name_inode(fd, &o->inode);
     int follow = is_position_kind(o->inode.kind) && !(flags & O_APPEND) && !is_stream;
     ft_fd_opened(fd, state->file, o->inode.kind, follow ? 0 : -1, (flags & O_CLOEXEC) != 0);

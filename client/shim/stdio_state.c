@@ -4,11 +4,15 @@
 #include "proto/calls.h"
 
 /* glibc's struct _IO_FILE, as <bits/types/struct_FILE.h> shows it; the flags' values are in its libio.h. */
-enum { STREAM_ERROR = 0x20, STREAM_WRITING = 0x800 };
+enum { STREAM_UNBUFFERED = 0x2, STREAM_ERROR = 0x20, STREAM_IN_BACKUP = 0x100, STREAM_WRITING = 0x800 };
 
+/* What ungetc put back counts too: it came out of the buffer before. The buffer itself stands aside meanwhile. */
 static size_t buffered_input(const FILE *stream)
 {
-    return stream->_IO_read_end > stream->_IO_read_ptr ? (size_t)(stream->_IO_read_end - stream->_IO_read_ptr) : 0;
+    size_t n = stream->_IO_read_end > stream->_IO_read_ptr ? (size_t)(stream->_IO_read_end - stream->_IO_read_ptr) : 0;
+    if ((stream->_flags & STREAM_IN_BACKUP) && stream->_IO_save_end > stream->_IO_save_base)
+        n += (size_t)(stream->_IO_save_end - stream->_IO_save_base);
+    return n;
 }
 
 static size_t pending_output(const FILE *stream)
@@ -50,10 +54,12 @@ static int is_ours(const FILE *stream)
 
 static uint64_t take_unseen(FILE *stream, struct ft_fd *slot)
 {
-    if (slot == NULL || !(stream->_flags & STREAM_WRITING))
-        return 0;
+    if (slot == NULL || !(stream->_flags & STREAM_WRITING) || stream->_mode > 0)
+        return 0; /* of wide characters, bytes are in the buffer only while they are written */
     size_t pending = pending_output(stream);
-    uint64_t unseen = pending > slot->counted && is_ours(stream) ? pending - slot->counted : 0;
+    /* Less than was counted: it was flushed by a call that was not on this stream, and all of it is new. */
+    size_t counted = pending < slot->counted ? 0 : slot->counted;
+    uint64_t unseen = is_ours(stream) ? pending - counted : 0;
     slot->counted = (uint32_t)pending;
     return unseen;
 }
@@ -67,6 +73,7 @@ void ft_stdio_begin(struct ft_stdio *io, unsigned call)
 {
     io->buffered = 0;
     io->unseen = 0;
+    io->position_before = -1;
     FILE *stream = io->args.stream;
     if (stream != NULL && stream->_fileno >= 0) {
         io->args.has_fd = 1;
@@ -78,6 +85,8 @@ void ft_stdio_begin(struct ft_stdio *io, unsigned call)
     io->buffered = buffered_input(stream);
     io->pointer_before = stream->_IO_read_ptr;
     io->end_before = stream->_IO_read_end;
+    io->offset_before = stream->_offset;
+    io->flags_before = stream->_flags;
     io->unseen = take_unseen(stream, slot_of(stream));
     if (io->state.slot == NULL && io->args.has_fd)
         io->state.slot = ft_fd_find(io->args.fd);
@@ -117,6 +126,8 @@ static void end(struct ft_stdio *io, unsigned call, long result, uint64_t bytes,
     uint64_t now = ft_end_clock(&io->state);
     if (io->state.excluded)
         return;
+    if (!io->args.has_fd)
+        bytes = 0; /* in memory, or to functions of the program's own, whose calls are seen */
     if (has_bytes && end_in_one_slot(io, call, now, result, bytes))
         return;
     struct ft_outcome o = {.args = &io->args, .result = result, .end = now};
@@ -150,14 +161,61 @@ void ft_stdio_end_input(struct ft_stdio *io, unsigned call, long result, uint64_
     end(io, call, result, moved > 0 ? (uint64_t)moved : 0, 1);
 }
 
+/* Where a stream that reads byte by byte is: next to its own system calls, two more are no cost. */
+static int64_t unbuffered_position(const FILE *stream)
+{
+    if (stream == NULL || stream->_fileno < 0 || !(stream->_flags & STREAM_UNBUFFERED) || ft_process.sandboxed)
+        return -1;
+    return ft_sys(SYS_lseek, stream->_fileno, 0, SEEK_CUR);
+}
+
+/* Bytes that the last refill brought; 0 where it cannot be told that there was one. */
+static uint64_t refilled(const struct ft_stdio *io)
+{
+    const FILE *f = io->args.stream;
+    int is_backup = f->_IO_save_base != NULL;
+    int is_refilled = f->_IO_read_end != io->end_before || f->_IO_read_ptr < io->pointer_before;
+    return is_refilled && !is_backup ? (uint64_t)(f->_IO_read_end - f->_IO_read_base) : 0;
+}
+
+void ft_stdio_end_line(struct ft_stdio *io, unsigned call, long result, uint64_t delivered)
+{
+    uint64_t after = buffered_input(io->args.stream), came = refilled(io);
+    if (delivered + after < io->buffered + came)
+        delivered = io->buffered + came - after;
+    ft_stdio_end_input(io, call, result, delivered);
+}
+
+void ft_stdio_begin_scan(struct ft_stdio *io, unsigned call)
+{
+    ft_stdio_begin(io, call);
+    io->position_before = unbuffered_position(io->args.stream);
+}
+
 void ft_stdio_end_scan(struct ft_stdio *io, unsigned call, long result)
 {
     /* Consumed is what left the buffer; where the buffer was filled again, the whole of that came in. */
-    const FILE *f = io->args.stream;
-    int64_t now = f->_IO_read_end - f->_IO_read_ptr, before = (int64_t)io->buffered;
-    int is_refilled = f->_IO_read_end != io->end_before || f->_IO_read_ptr < io->pointer_before;
-    int64_t moved = is_refilled ? f->_IO_read_end - f->_IO_read_base : 0;
-    ft_stdio_end_input(io, call, result, (uint64_t)(moved + before - now));
+    uint64_t came = refilled(io);
+    int64_t position = io->position_before >= 0 ? unbuffered_position(io->args.stream) : -1;
+    if (position >= io->position_before && position >= 0)
+        came = (uint64_t)(position - io->position_before);
+    ft_stdio_end_input(io, call, result, came + io->buffered - buffered_input(io->args.stream));
+}
+
+/*
+ * glibc reads ahead where the new place is not in the buffer: then it knows of a new place of the descriptor, or the
+ * buffer held output.
+ */
+void ft_stdio_end_seek(struct ft_stdio *io, unsigned call, long result)
+{
+    const FILE *stream = io->args.stream;
+    uint64_t moved = 0;
+    int is_new = stream->_offset != io->offset_before || (io->flags_before & STREAM_WRITING);
+    if (result == 0 && is_new && stream->_fileno >= 0 && !(stream->_flags & STREAM_WRITING) && stream->_mode <= 0)
+        moved = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
+    if (io->state.slot != NULL && ft_thread.vfork_depth == 0)
+        __atomic_store_n(&io->state.slot->counted, (uint32_t)buffered_input(stream), __ATOMIC_RELAXED);
+    end(io, call, result, moved, moved != 0);
 }
 
 void ft_stdio_end_output(struct ft_stdio *io, unsigned call, long result, uint64_t delivered)
@@ -168,6 +226,11 @@ void ft_stdio_end_output(struct ft_stdio *io, unsigned call, long result, uint64
     end(io, call, result, delivered + io->unseen, 1);
 }
 
+void ft_stdio_end_wide(struct ft_stdio *io, unsigned call, long result, uint64_t bytes)
+{
+    end(io, call, result, bytes, 1);
+}
+
 void ft_stdio_end(struct ft_stdio *io, unsigned call, long result)
 {
     if (io->unseen != 0)
@@ -176,7 +239,7 @@ void ft_stdio_end(struct ft_stdio *io, unsigned call, long result)
         end(io, call, result, 0, 0);
 }
 
-static void finish_stream(FILE *stream)
+void ft_stdio_flush_unseen(FILE *stream)
 {
     uint64_t unseen = ft_stdio_take_unseen(stream);
     if (unseen == 0)
@@ -187,7 +250,8 @@ static void finish_stream(FILE *stream)
     ft_stdio_end_output(&io, FT_CALL_ID_fflush, 0, 0);
 }
 
-void ft_stdio_finish(void)
+/* All streams that are known, each with the slot of its descriptor. */
+static void visit_streams(void (*visit)(FILE *, struct ft_fd *))
 {
     if (stdout != NULL)
         ft_fd_make(stdout->_fileno);
@@ -201,6 +265,33 @@ void ft_stdio_finish(void)
             slot->stream = stdout;
         FILE *stream = slot->stream;
         if (stream != NULL && stream->_fileno == fd)
-            finish_stream(stream);
+            visit(stream, slot);
     }
+}
+
+static void finish(FILE *stream, struct ft_fd *slot)
+{
+    (void)slot;
+    ft_stdio_flush_unseen(stream);
+}
+
+void ft_stdio_finish(void)
+{
+    visit_streams(finish);
+}
+
+static void settle(FILE *stream, struct ft_fd *slot)
+{
+    if (stream->_flags & STREAM_WRITING)
+        __atomic_store_n(&slot->counted, (uint32_t)pending_output(stream), __ATOMIC_RELAXED);
+}
+
+void ft_stdio_end_flush(struct ft_stdio *io, unsigned call, long result)
+{
+    struct ft_fd *slot = io->state.slot;
+    ft_stdio_end(io, call, result);
+    if (io->args.stream == NULL)
+        visit_streams(settle);
+    else if (slot != NULL && slot->stream == io->args.stream && ft_thread.vfork_depth == 0)
+        settle(io->args.stream, slot);
 }

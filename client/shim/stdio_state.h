@@ -16,6 +16,9 @@ struct ft_stdio {
     struct ft_args args;
     size_t buffered;                         /* input: read but not delivered yet */
     const char *pointer_before, *end_before; /* of the read buffer */
+    int64_t offset_before;                   /* where glibc believes the descriptor to be */
+    int flags_before;                        /* the stream's */
+    int64_t position_before;                 /* where the kernel says it is; -1: not asked */
     uint64_t unseen;                         /* output: put by inlined code since the last recorded call */
 };
 
@@ -23,13 +26,24 @@ struct ft_stdio {
 void ft_stdio_begin(struct ft_stdio *io, unsigned call);
 /* `delivered`: bytes that the call itself gave to or took from the program. */
 void ft_stdio_end_input(struct ft_stdio *io, unsigned call, long result, uint64_t delivered);
+/* fgets: `delivered` is less than that where what was read holds zeros. */
+void ft_stdio_end_line(struct ft_stdio *io, unsigned call, long result, uint64_t delivered);
+/* fseek and its like: what they read ahead. */
+void ft_stdio_end_seek(struct ft_stdio *io, unsigned call, long result);
 /* scanf: how much it consumed is not told, and taken from the stream's own pointers. */
+void ft_stdio_begin_scan(struct ft_stdio *io, unsigned call);
 void ft_stdio_end_scan(struct ft_stdio *io, unsigned call, long result);
 void ft_stdio_end_output(struct ft_stdio *io, unsigned call, long result, uint64_t delivered);
+/* Of wide characters, which glibc keeps in a buffer of their own: what the call itself gave or took. */
+void ft_stdio_end_wide(struct ft_stdio *io, unsigned call, long result, uint64_t bytes);
 void ft_stdio_end(struct ft_stdio *io, unsigned call, long result);
+/* fflush, also of all streams. */
+void ft_stdio_end_flush(struct ft_stdio *io, unsigned call, long result);
 /* Bytes in the write buffer that no recorded call has counted; then they count as recorded. */
 uint64_t ft_stdio_take_unseen(FILE *stream);
-/* At the process's orderly end: records what is still unseen in the streams that are known. */
+/* Records it as an fflush of its own, before a call whose bytes are others. */
+void ft_stdio_flush_unseen(FILE *stream);
+/* At the process's orderly end, or when all streams are flushed: records what is still unseen in the streams that are known. */
 void ft_stdio_finish(void);
 
 #endif

@@ -115,6 +115,7 @@
 #define STUB_STDIO_OTHER(id, name)
 #define STUB_STDIO_OTHER_VOID(id, name)
 #define STUB_STDIO_IN(id, name)
+#define STUB_STDIO_ITEMS(id, name)
 #define STUB_STDIO_GETS(id, name)
 #define STUB_STDIO_SCAN(id, name)
 #define STUB_STDIO_OUT(id, name)

@@ -81,6 +81,8 @@ vfork:
     .cfi_endproc
     .size vfork, . - vfork
 #endif
+    .globl __vfork
+    .set __vfork, vfork
 #endif
 
     .section .note.GNU-stack, "", %progbits

@@ -22,19 +22,38 @@ static void end_with(struct ft_call_state *state, unsigned call, const struct ft
     ft_end(state, call, args, result);
 }
 
-FT_EXPORT(int, close, (int fd))
+static int close_by(unsigned call, int (*real)(int), int fd)
 {
-    FT_REAL(int, close, (int));
     if (!ft_enter())
         return real(fd);
     const struct ft_args args = {FD(fd), RET(STATUS)};
     struct ft_call_state state;
-    ft_begin(&state, FT_CALL_ID_close, &args);
+    ft_begin(&state, call, &args);
     ft_fd_closing(fd);
     accept_change(&state);
     int r = real(fd);
-    ft_end(&state, FT_CALL_ID_close, &args, r);
+    ft_end(&state, call, &args, r);
     return r;
+}
+
+FT_EXPORT(int, close, (int fd))
+{
+    FT_REAL(int, close, (int));
+    return close_by(FT_CALL_ID_close, real, fd);
+}
+
+FT_EXPORT(int, __close, (int fd))
+{
+    FT_REAL(int, __close, (int));
+    return close_by(FT_CALL_ID___close, real, fd);
+}
+
+FT_EXPORT(int, mq_close, (int fd))
+{
+    FT_REAL(int, mq_close, (int));
+    if (real == NULL)
+        return FT_ABSENT(int);
+    return close_by(FT_CALL_ID_mq_close, real, fd);
 }
 
 FT_EXPORT(int, closedir, (DIR * dir))
@@ -52,7 +71,7 @@ FT_EXPORT(int, closedir, (DIR * dir))
     return r;
 }
 
-enum { CLOSE_RANGE_CLOEXEC_FLAG = 4 };
+enum { CLOSE_RANGE_UNSHARE_FLAG = 2 };
 
 FT_EXPORT(int, close_range, (unsigned first, unsigned last, int flags))
 {
@@ -64,7 +83,7 @@ FT_EXPORT(int, close_range, (unsigned first, unsigned last, int flags))
     const struct ft_args args = {ARG(flags), RET(STATUS)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_close_range);
-    if (!(flags & CLOSE_RANGE_CLOEXEC_FLAG) && first <= last)
+    if (!(flags & ~CLOSE_RANGE_UNSHARE_FLAG) && first <= last) /* else it marks them, or knows not what to do */
         ft_fd_closing_range(first, last);
     int r = real(first, last, flags);
     ft_path_end(&state, FT_CALL_ID_close_range, &args, r);
@@ -126,6 +145,14 @@ FT_EXPORT(int, dup2, (int fd, int fd2))
     return duplicate(FT_CALL_ID_dup2, fd, fd2, real, NULL, 0);
 }
 
+FT_EXPORT(int, __dup2, (int fd, int fd2))
+{
+    FT_REAL(int, __dup2, (int, int));
+    if (!ft_enter())
+        return real(fd, fd2);
+    return duplicate(FT_CALL_ID___dup2, fd, fd2, real, NULL, 0);
+}
+
 FT_EXPORT(int, dup3, (int fd, int fd2, int flags))
 {
     FT_REAL(int, dup3, (int, int, int));
@@ -159,6 +186,8 @@ static void note_fcntl(struct ft_call_state *state, int fd, int command, long ar
 
 static int control(unsigned call, int (*real)(int, int, long), int fd, int command, long arg)
 {
+    if (!ft_enter())
+        return real(fd, command, arg);
     const struct ft_args args = {FD(fd), ARG((unsigned)command), RET(VALUE)};
     struct ft_call_state state;
     ft_begin(&state, call, &args);
@@ -169,21 +198,16 @@ static int control(unsigned call, int (*real)(int, int, long), int fd, int comma
 }
 
 /* Variadic, with at most one argument of a register's width: taken as it comes, passed on as it came. */
-FT_EXPORT(int, fcntl, (int fd, int command, long arg))
-{
-    FT_REAL(int, fcntl, (int, int, long));
-    if (!ft_enter())
-        return real(fd, command, arg);
-    return control(FT_CALL_ID_fcntl, real, fd, command, arg);
-}
+#define CONTROL(name)                                              \
+    FT_EXPORT(int, name, (int fd, int command, long arg))          \
+    {                                                              \
+        FT_REAL(int, name, (int, int, long));                      \
+        return control(FT_CALL_ID_##name, real, fd, command, arg); \
+    }
 
-FT_EXPORT(int, fcntl64, (int fd, int command, long arg))
-{
-    FT_REAL(int, fcntl64, (int, int, long));
-    if (!ft_enter())
-        return real(fd, command, arg);
-    return control(FT_CALL_ID_fcntl64, real, fd, command, arg);
-}
+CONTROL(fcntl)
+CONTROL(fcntl64)
+CONTROL(__fcntl)
 
 /* pipe and socketpair: two new descriptors, named at first use. */
 static void end_pair(struct ft_call_state *state, unsigned call, const struct ft_args *args, const int *fds, int r)
@@ -199,18 +223,22 @@ static void end_pair(struct ft_call_state *state, unsigned call, const struct ft
     ft_end_slow(state, call, &outcome);
 }
 
-FT_EXPORT(int, pipe, (int *fds))
-{
-    FT_REAL(int, pipe, (int *));
-    if (!ft_enter())
-        return real(fds);
-    const struct ft_args args = {RET(STATUS)};
-    struct ft_call_state state;
-    ft_path_begin(&state, FT_CALL_ID_pipe);
-    int r = real(fds);
-    end_pair(&state, FT_CALL_ID_pipe, &args, fds, r);
-    return r;
-}
+#define PIPE(name)                                          \
+    FT_EXPORT(int, name, (int *fds))                        \
+    {                                                       \
+        FT_REAL(int, name, (int *));                        \
+        if (!ft_enter())                                    \
+            return real(fds);                               \
+        const struct ft_args args = {RET(STATUS)};          \
+        struct ft_call_state state;                         \
+        ft_path_begin(&state, FT_CALL_ID_##name);           \
+        int r = real(fds);                                  \
+        end_pair(&state, FT_CALL_ID_##name, &args, fds, r); \
+        return r;                                           \
+    }
+
+PIPE(pipe)
+PIPE(__pipe)
 
 FT_EXPORT(int, pipe2, (int *fds, int flags))
 {
@@ -235,6 +263,22 @@ FT_EXPORT(int, socketpair, (int domain, int type, int protocol, int *fds))
     ft_path_begin(&state, FT_CALL_ID_socketpair);
     int r = real(domain, type, protocol, fds);
     end_pair(&state, FT_CALL_ID_socketpair, &args, fds, r);
+    return r;
+}
+
+FT_EXPORT(int, openpty, (int *main, int *other, char *name, const void *attributes, const void *size))
+{
+    FT_REAL(int, openpty, (int *, int *, char *, const void *, const void *));
+    if (real == NULL)
+        return FT_ABSENT(int);
+    if (!ft_enter())
+        return real(main, other, name, attributes, size);
+    const struct ft_args args = {RET(STATUS)};
+    struct ft_call_state state;
+    ft_path_begin(&state, FT_CALL_ID_openpty);
+    int r = real(main, other, name, attributes, size);
+    const int fds[2] = {r == 0 ? *main : -1, r == 0 ? *other : -1};
+    end_pair(&state, FT_CALL_ID_openpty, &args, fds, r);
     return r;
 }
 

@@ -13,6 +13,7 @@
 /* Made in wrap_stdio.c and wrap_process.c. */
 #define FT_SHAPE_FOPEN(...)
 #define FT_SHAPE_STDIO_IN(...)
+#define FT_SHAPE_STDIO_ITEMS(...)
 #define FT_SHAPE_STDIO_GETS(...)
 #define FT_SHAPE_STDIO_SCAN(...)
 #define FT_SHAPE_STDIO_OUT(...)

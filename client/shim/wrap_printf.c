@@ -46,7 +46,7 @@ static int scan(unsigned call, unsigned real_call, FILE *f, const char *format, 
         return real(f, format, list);
     struct ft_stdio io;
     io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
-    ft_stdio_begin(&io, call);
+    ft_stdio_begin_scan(&io, call);
     int r = real(f, format, list);
     ft_stdio_end_scan(&io, call, r);
     return r;

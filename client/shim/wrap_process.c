@@ -119,6 +119,12 @@ FT_EXPORT(pid_t, fork, (void))
     return ft_enter() ? fork_by(FT_CALL_ID_fork, real) : real();
 }
 
+FT_EXPORT(pid_t, __fork, (void))
+{
+    FT_REAL(pid_t, __fork, (void));
+    return ft_enter() ? fork_by(FT_CALL_ID___fork, real) : real();
+}
+
 FT_EXPORT(pid_t, _Fork, (void))
 {
     FT_REAL(pid_t, _Fork, (void));

@@ -4,6 +4,7 @@
 #include "client/shim/name.h"
 #include "client/shim/shapes.h"
 #include "client/shim/stdio_state.h"
+#include "client/shim/utf8.h"
 
 #include <aio.h>
 #include <dirent.h>
@@ -29,21 +30,48 @@
 #define FT_SHAPE_DIRECTORY(...)
 #define FT_SHAPE_EXIT(...)
 
-/* Body of all stream wrappers; `finish` ends the record, with the result in r. */
+/* glibc's _IO_EOF_SEEN and _IO_ERR_SEEN. */
+#define ft_is_at_end(f) (((f)->_flags & 0x30) != 0)
+
+/* Body of all stream wrappers; `start` begins the record, `finish` ends it, with the result in r. */
+#define STREAM_CALL(id, name, returns, params, arguments, start, finish, ...) \
+    FT_ENTRY(returns, name, params, arguments)                                \
+    {                                                                         \
+        FT_REAL(returns, name, params);                                       \
+        if (ft_unlikely(real == NULL))                                        \
+            return FT_ABSENT(returns);                                        \
+        if (ft_unlikely(!ft_enter()))                                         \
+            return real arguments;                                            \
+        struct ft_stdio io;                                                   \
+        io.args = (struct ft_args){__VA_ARGS__};                              \
+        start;                                                                \
+        returns r = real arguments;                                           \
+        finish;                                                               \
+        return r;                                                             \
+    }
 #define STREAM_BODY(id, name, returns, params, arguments, finish, ...) \
-    FT_ENTRY(returns, name, params, arguments)                         \
-    {                                                                  \
-        FT_REAL(returns, name, params);                                \
-        if (ft_unlikely(real == NULL))                                 \
-            return FT_ABSENT(returns);                                 \
-        if (ft_unlikely(!ft_enter()))                                  \
-            return real arguments;                                     \
-        struct ft_stdio io;                                            \
-        io.args = (struct ft_args){__VA_ARGS__};                       \
-        ft_stdio_begin(&io, id);                                       \
-        returns r = real arguments;                                    \
-        finish;                                                        \
-        return r;                                                      \
+    STREAM_CALL(id, name, returns, params, arguments, ft_stdio_begin(&io, id), finish, __VA_ARGS__)
+
+/*
+ * fread says how many whole items came, not how many bytes of the next: it is asked for the same number of bytes in
+ * items of one byte, which glibc turns every request into.
+ */
+#define FT_SHAPE_STDIO_ITEMS(id, name, returns, params, arguments, got, ...)                       \
+    FT_ENTRY(returns, name, params, arguments)                                                     \
+    {                                                                                              \
+        FT_REAL(returns, name, params);                                                            \
+        size_t items = n, item = size, bytes;                                                      \
+        if (ft_unlikely(!ft_enter()) || __builtin_mul_overflow(item, items, &bytes) || bytes == 0) \
+            return real arguments;                                                                 \
+        struct ft_stdio io;                                                                        \
+        io.args = (struct ft_args){__VA_ARGS__};                                                   \
+        ft_stdio_begin(&io, id);                                                                   \
+        size = 1;                                                                                  \
+        n = bytes;                                                                                 \
+        size_t moved = real arguments;                                                             \
+        size_t r = moved == bytes ? items : moved / item;                                          \
+        ft_stdio_end_input(&io, id, (long)r, moved);                                               \
+        return r;                                                                                  \
     }
 
 #define FT_SHAPE_STDIO_IN(id, name, returns, params, arguments, got, ...)                                         \
@@ -54,18 +82,26 @@
                 __VA_ARGS__)
 #define FT_SHAPE_STDIO_GETS(id, name, returns, params, arguments, got, ...) \
     STREAM_BODY(id, name, returns, params, arguments,                       \
-                ft_stdio_end_input(&io, id, r != NULL, r != NULL ? ft_length(r) : 0), __VA_ARGS__)
+                ft_stdio_end_line(&io, id, r != NULL, r != NULL ? ft_length(r) : 0), __VA_ARGS__)
 /* How much scanf took is not told: what left the buffer and came into it, from the stream's own pointers. */
-#define FT_SHAPE_STDIO_SCAN(id, name, returns, params, arguments, got, ...) \
-    STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end_scan(&io, id, r), __VA_ARGS__)
+#define FT_SHAPE_STDIO_SCAN(id, name, returns, params, arguments, got, ...)                                        \
+    STREAM_CALL(id, name, returns, params, arguments, ft_stdio_begin_scan(&io, id), ft_stdio_end_scan(&io, id, r), \
+                __VA_ARGS__)
 #define FT_SHAPE_STDIO_OTHER(id, name, returns, params, arguments, got, ...) \
     STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end(&io, id, (long)r), __VA_ARGS__)
-#define FT_SHAPE_STDIO_SEEK FT_SHAPE_STDIO_OTHER
-#define FT_SHAPE_STDIO_FLUSH FT_SHAPE_STDIO_OTHER
+#define FT_SHAPE_STDIO_SEEK(id, name, returns, params, arguments, got, ...)                                \
+    STREAM_CALL(id, name, returns, params, arguments, (ft_stdio_flush_unseen(f), ft_stdio_begin(&io, id)), \
+                ft_stdio_end_seek(&io, id, r), __VA_ARGS__)
+/* Of all streams: what is unseen in each is recorded first. */
+#define FT_SHAPE_STDIO_FLUSH(id, name, returns, params, arguments, got, ...)                                        \
+    STREAM_CALL(id, name, returns, params, arguments,                                                               \
+                (f == NULL ? ft_stdio_finish() : (void)0, ft_stdio_begin(&io, id)), ft_stdio_end_flush(&io, id, r), \
+                __VA_ARGS__)
 #define FT_SHAPE_STDIO_WIDE(id, name, returns, params, arguments, got, ...) \
-    STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end(&io, id, (int)r), __VA_ARGS__)
-#define FT_SHAPE_STDIO_WIDE_STRING(id, name, returns, params, arguments, got, ...) \
-    STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end(&io, id, r != NULL), __VA_ARGS__)
+    STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end_wide(&io, id, (int)r, (uint64_t)(got)), __VA_ARGS__)
+#define FT_SHAPE_STDIO_WIDE_STRING(id, name, returns, params, arguments, got, ...)                            \
+    STREAM_BODY(id, name, returns, params, arguments, ft_stdio_end_wide(&io, id, r != NULL, (uint64_t)(got)), \
+                __VA_ARGS__)
 #define FT_SHAPE_STDIO_OTHER_VOID(id, name, returns, params, arguments, got, ...) \
     FT_ENTRY(void, name, params, arguments)                                       \
     {                                                                             \
@@ -80,7 +116,21 @@
         real arguments;                                                           \
         ft_stdio_end(&io, id, 0);                                                 \
     }
-#define FT_SHAPE_STDIO_SEEK_VOID FT_SHAPE_STDIO_OTHER_VOID
+#define FT_SHAPE_STDIO_SEEK_VOID(id, name, returns, params, arguments, got, ...) \
+    FT_ENTRY(void, name, params, arguments)                                      \
+    {                                                                            \
+        FT_REAL(void, name, params);                                             \
+        if (ft_unlikely(!ft_enter())) {                                          \
+            real arguments;                                                      \
+            return;                                                              \
+        }                                                                        \
+        struct ft_stdio io;                                                      \
+        io.args = (struct ft_args){__VA_ARGS__};                                 \
+        ft_stdio_flush_unseen(f);                                                \
+        ft_stdio_begin(&io, id);                                                 \
+        real arguments;                                                          \
+        ft_stdio_end_seek(&io, id, 0);                                           \
+    }
 
 #define FT_SHAPE_FOPEN(id, name, returns, params, arguments, got, ...)       \
     FT_ENTRY(returns, name, params, arguments)                               \
@@ -128,23 +178,32 @@ void ft_stream_opened(const struct ft_call_state *running, unsigned call, const 
     stream_opened(running, call, args, fd, flags, 0);
 }
 
-FT_EXPORT(int, fclose, (FILE * f))
+static int close_stream(unsigned call, int (*real)(FILE *), FILE *f)
 {
-    FT_REAL(int, fclose, (FILE *));
     if (f == NULL || !ft_enter())
         return real(f);
     struct ft_stdio io;
-    io.args = (struct ft_args){STREAM(f), RET(CHARACTER)};
-    ft_stdio_begin(&io, FT_CALL_ID_fclose);
+    io.args = (struct ft_args){STREAM(f), RET(VALUE)};
+    ft_stdio_begin(&io, call);
     if (io.args.has_fd)
         ft_fd_closing(io.args.fd);
     io.args.stream = NULL; /* gone after the call */
     int r = real(f);
-    io.args.ret = FT_RET_VALUE;
     io.state.slot = NULL;
-    ft_stdio_end(&io, FT_CALL_ID_fclose, r);
+    ft_stdio_end(&io, call, r);
     return r;
 }
+
+#define CLOSE_STREAM(name)                               \
+    FT_EXPORT(int, name, (FILE * f))                     \
+    {                                                    \
+        FT_REAL(int, name, (FILE *));                    \
+        return close_stream(FT_CALL_ID_##name, real, f); \
+    }
+
+CLOSE_STREAM(fclose)
+CLOSE_STREAM(pclose)
+CLOSE_STREAM(endmntent)
 
 FT_EXPORT(int, fcloseall, (void))
 {
@@ -202,22 +261,5 @@ FT_EXPORT(FILE *, popen, (const char *command, const char *mode))
     FILE *r = real(command, mode);
     const struct ft_args args = {RET(STREAM)};
     ft_stream_opened(&state, FT_CALL_ID_popen, &args, r != NULL ? r->_fileno : -1, 0);
-    return r;
-}
-
-FT_EXPORT(int, pclose, (FILE * f))
-{
-    FT_REAL(int, pclose, (FILE *));
-    if (f == NULL || !ft_enter())
-        return real(f);
-    struct ft_stdio io;
-    io.args = (struct ft_args){STREAM(f), RET(VALUE)};
-    ft_stdio_begin(&io, FT_CALL_ID_pclose);
-    if (io.args.has_fd)
-        ft_fd_closing(io.args.fd);
-    io.args.stream = NULL;
-    int r = real(f);
-    io.state.slot = NULL;
-    ft_stdio_end(&io, FT_CALL_ID_pclose, r);
     return r;
 }

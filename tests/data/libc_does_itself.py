@@ -9,7 +9,6 @@ that strace prints: the nearest exported one, so a static function of libc goes 
 OWN = "own"            # libc's own business: no event is owed
 STDIO_OPEN = "fopen"   # one open by an stdio call
 STDIO_IO = "stdio"     # a transfer below a stream: its bytes are owed by the STDIO calls of that file, no count
-STDIO_SEEK = "seek"    # a stream that is repositioned reads ahead again: the bytes of that file are not compared
 OPEN_EVENT = "open"    # an interposed function that opens; one event where the open succeeds
 
 ENTRIES = {
@@ -63,13 +62,28 @@ ENTRIES = {
     "__isoc99_fscanf": (STDIO_IO, "fscanf", {}),
     "perror": (STDIO_IO, "a message on stderr", {}),
     "error": (STDIO_IO, "a message on stderr", {}),
-    "fseek": (STDIO_SEEK, "flush or read ahead at the new position", {}),
-    "fseeko": (STDIO_SEEK, "flush or read ahead at the new position", {}),
-    "fseeko64": (STDIO_SEEK, "flush or read ahead at the new position", {}),
-    "__fseeko64": (STDIO_SEEK, "alias of fseeko64", {}),
-    "ftell": (STDIO_SEEK, "asks where the descriptor stands", {}),
-    "ftello64": (STDIO_SEEK, "asks where the descriptor stands", {}),
-    "rewind": (STDIO_SEEK, "seeks", {}),
+    "fseek": (STDIO_IO, "flush or read ahead at the new position", {}),
+    "fseeko": (STDIO_IO, "flush or read ahead at the new position", {}),
+    "fseeko64": (STDIO_IO, "flush or read ahead at the new position", {}),
+    "__fseeko64": (STDIO_IO, "alias of fseeko64", {}),
+    "ftell": (STDIO_IO, "asks where the descriptor stands", {}),
+    "ftello64": (STDIO_IO, "asks where the descriptor stands", {}),
+    "rewind": (STDIO_IO, "seeks", {}),
+    "fsetpos": (STDIO_IO, "flush or read ahead at the new position", {}),
+    "_IO_fsetpos": (STDIO_IO, "alias of fsetpos", {}),
+    "_IO_fprintf": (STDIO_IO, "alias of fprintf", {}),
+    "__isoc99_vfscanf": (STDIO_IO, "fscanf", {}),
+    "putw": (STDIO_IO, "putw", {}),
+    "getw": (STDIO_IO, "getw", {}),
+    "fwprintf": (STDIO_IO, "fwprintf", {}),
+    "_IO_adjust_column": (STDIO_IO, "_IO_flush_all_lockp is static and follows it: fflush(NULL), fcloseall", {}),
+    "_IO_flush_all": (STDIO_IO, "fflush(NULL)", {}),
+    "fgetws": (STDIO_IO, "fgetws", {}),
+    "fgetwc": (STDIO_IO, "fgetwc", {}),
+    "fputws": (STDIO_IO, "fputws", {}),
+    "fputwc": (STDIO_IO, "fputwc", {}),
+    "fcloseall": (STDIO_IO, "flush of all streams", {}),
+    "setvbuf": (STDIO_IO, "flush", {}),
     "__libc_start_main": (STDIO_IO, "streams flushed by exit after main returned", {}),
     "__libc_init_first": (STDIO_IO, "the static function that calls main: streams flushed by exit", {}),
     "exit": (STDIO_IO, "streams flushed by exit", {}),

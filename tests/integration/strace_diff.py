@@ -85,7 +85,6 @@ def owed_of_strace(image, families, only=None):
     """{(family, path, error): [count, bytes]} owed to the trace by one image, and the bytes below streams per file.
 
     `only` stands in for stacks: it says of a path whether all its calls are the program's own.
-    The key (None, path) in the second says that a stream of that file was repositioned.
     """
     table, stream = collections.defaultdict(lambda: [0, 0]), collections.Counter()
     for c in image.calls:
@@ -107,9 +106,7 @@ def owed_of_strace(image, families, only=None):
             continue
         if role == libc.OWN or (role == libc.OPEN_EVENT and c.error):
             continue
-        if role == libc.STDIO_SEEK:
-            stream[None, path] += 1
-        elif role == libc.STDIO_IO or (role == libc.STDIO_OPEN and family != "open"):
+        if role == libc.STDIO_IO or (role == libc.STDIO_OPEN and family != "open"):
             if family in MOVING and c.result > 0:
                 stream[family, path] += c.result
         else:
@@ -239,7 +236,5 @@ def compare_bytes(images, trace):
     for f in trace.files():
         for family, key in (("read", "read_bytes"), ("write", "written_bytes")):
             have[family, plain_path(f["path"], 0)] += f[key] or 0
-    seeking = {path for _, _, _, stream in images for family, path in stream if family is None}
-    wrong = {k: (n, have[k]) for k, n in want.items()
-             if have[k] != n and k[1] not in seeking and not is_text_of_kernel(k[1])}
+    wrong = {k: (n, have[k]) for k, n in want.items() if have[k] != n and not is_text_of_kernel(k[1])}
     assert not wrong, f"bytes by strace and by `files`: {wrong}"

@@ -2,6 +2,7 @@
 """Bytes that pass through streams are counted once, and are those of the file."""
 
 import harness
+import strace_diff
 
 
 def calls(trace):
@@ -54,3 +55,7 @@ def test_what_was_read_ahead_and_not_used_moved_from_the_file(tap):
     (tap.work / "bulk").write_bytes(b"line\n" * 10_000)
     trace = tap.run(["head", "-n", "1", "bulk"])
     assert trace.file(tap.work / "bulk")["read_bytes"] >= 5
+
+
+def test_streams_moved_what_the_kernel_says_in_all_ways(tap):
+    strace_diff.compare(tap, [harness.program("stdio_ways")], families=("open", "read", "write"))

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Lists of asynchronous requests: one event for the submission of all. Its size is their sum, its offset that of a
+ * single one, its descriptor what they have in common. What a request came to is told to the program alone.
+ */
+#include "client/shim/reach.h"
+#include "client/shim/shapes.h"
+
+#include <aio.h>
+#include <linux/aio_abi.h>
+
+enum { LIST_MAX = 1024 }; /* of a longer list only the count is recorded */
+
+/* What the requests that were looked at have in common. */
+struct sum {
+    long count;
+    int fd;
+    int is_mixed, is_unknown;
+    uint64_t bytes;
+    int64_t offset;
+};
+
+static void add(struct sum *sum, int fd, int is_data, uint64_t bytes, int64_t offset)
+{
+    sum->is_mixed |= sum->count > 0 && sum->fd != fd;
+    sum->is_unknown |= !is_data;
+    sum->count++;
+    sum->fd = fd;
+    sum->bytes += bytes;
+    sum->offset = offset;
+}
+
+static void fill(struct ft_args *args, const struct sum *sum)
+{
+    if (sum->count == 0)
+        return;
+    args->has_fd = !sum->is_mixed;
+    args->fd = sum->fd;
+    args->has_size = !sum->is_unknown;
+    args->size = (int64_t)sum->bytes;
+    args->has_offset = !sum->is_unknown && sum->count == 1;
+    args->offset = sum->offset;
+}
+
+/* libc looks at every request of the list: so may we, where it takes the mode. */
+static struct ft_args list_args(int mode, struct aiocb *const *list, int count)
+{
+    struct ft_args args = {ARG((unsigned)count), RET(STATUS)};
+    struct sum sum = {0};
+    if ((mode != LIO_WAIT && mode != LIO_NOWAIT) || count > LIST_MAX)
+        return args;
+    for (int i = 0; i < count; i++)
+        if (list[i] != NULL && list[i]->aio_lio_opcode != LIO_NOP)
+            add(&sum, list[i]->aio_fildes, 1, list[i]->aio_nbytes, list[i]->aio_offset);
+    fill(&args, &sum);
+    return args;
+}
+
+#define LIST(name)                                                                      \
+    FT_EXPORT(int, name, (int mode, struct aiocb *const *list, int count, void *event)) \
+    {                                                                                   \
+        FT_REAL(int, name, (int, struct aiocb *const *, int, void *));                  \
+        if (!ft_enter())                                                                \
+            return real(mode, list, count, event);                                      \
+        const struct ft_args args = list_args(mode, list, count);                       \
+        struct ft_call_state state;                                                     \
+        ft_begin(&state, FT_CALL_ID_##name, &args);                                     \
+        int r = real(mode, list, count, event);                                         \
+        ft_end(&state, FT_CALL_ID_##name, &args, r);                                    \
+        return r;                                                                       \
+    }
+
+LIST(lio_listio)
+LIST(lio_listio64)
+
+/* One request of the kernel's interface; 0 where it cannot be read. */
+static int add_request(struct sum *sum, struct ft_reach *reach, const struct iocb *request)
+{
+    if (!ft_reach_bytes(reach, request, sizeof(*request)))
+        return 0;
+    uint64_t bytes = request->aio_nbytes;
+    int is_vector = request->aio_lio_opcode == IOCB_CMD_PREADV || request->aio_lio_opcode == IOCB_CMD_PWRITEV;
+    int is_data = request->aio_lio_opcode == IOCB_CMD_PREAD || request->aio_lio_opcode == IOCB_CMD_PWRITE;
+    const struct iovec *vector = (const struct iovec *)(uintptr_t)request->aio_buf;
+    if (is_vector && bytes <= IOV_MAX && ft_reach_bytes(reach, vector, bytes * sizeof(*vector))) {
+        uint64_t parts = bytes;
+        bytes = 0;
+        for (uint64_t i = 0; i < parts; i++)
+            bytes += vector[i].iov_len;
+        is_data = 1;
+    }
+    add(sum, (int)request->aio_fildes, is_data, bytes, request->aio_offset);
+    return 1;
+}
+
+/* The kernel reads the list only later, and another thread may free it once it has: looked at before the call. */
+static struct ft_args submit_args(long count, struct iocb *const *list)
+{
+    struct ft_args args = {ARG(count), RET(NEGATIVE)};
+    struct ft_reach reach = {0};
+    struct sum sum = {0};
+    if (count <= 0 || count > LIST_MAX || !ft_reach_bytes(&reach, list, (size_t)count * sizeof(*list)))
+        return args;
+    for (long i = 0; i < count; i++)
+        if (!add_request(&sum, &reach, list[i]))
+            return args;
+    fill(&args, &sum);
+    return args;
+}
+
+FT_EXPORT(int, io_submit, (void *context, long count, void *list))
+{
+    FT_REAL(int, io_submit, (void *, long, void *));
+    if (real == NULL)
+        return FT_ABSENT(int);
+    if (!ft_enter())
+        return real(context, count, list);
+    const struct ft_args args = submit_args(count, list);
+    struct ft_call_state state;
+    ft_begin(&state, FT_CALL_ID_io_submit, &args);
+    int r = real(context, count, list);
+    ft_end(&state, FT_CALL_ID_io_submit, &args, r);
+    return r;
+}
