@@ -12,7 +12,7 @@ static const uint8_t kind_of_wire[] = {
     [FT_FILE_WIRE_CHAR] = FT_FILE_KIND_CHAR,           [FT_FILE_WIRE_TTY] = FT_FILE_KIND_TTY,
     [FT_FILE_WIRE_PIPE] = FT_FILE_KIND_PIPE,           [FT_FILE_WIRE_SOCKET] = FT_FILE_KIND_SOCKET,
     [FT_FILE_WIRE_MEMFD] = FT_FILE_KIND_MEMFD,         [FT_FILE_WIRE_MEMORY] = FT_FILE_KIND_MEMORY,
-    [FT_FILE_WIRE_OTHER] = FT_FILE_KIND_UNKNOWN,
+    [FT_FILE_WIRE_OTHER] = FT_FILE_KIND_OTHER,
 };
 
 static uint32_t id_or_none(int64_t id)

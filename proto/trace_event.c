@@ -36,6 +36,7 @@ unsigned ft_file_kind_class(unsigned kind)
     case FT_FILE_KIND_SOCKET:
     case FT_FILE_KIND_MEMFD:
     case FT_FILE_KIND_MEMORY:
+    case FT_FILE_KIND_OTHER:
         return FT_FILE_CLASS_OTHER;
     default:
         return FT_FILE_CLASS_UNKNOWN;

@@ -53,7 +53,8 @@
     X(6, PIPE, "pipe")           \
     X(7, SOCKET, "socket")       \
     X(8, MEMFD, "memfd")         \
-    X(9, MEMORY, "memory")
+    X(9, MEMORY, "memory")       \
+    X(10, OTHER, "other") // eventfd, epoll, timerfd and their like
 
 // Where a file's path comes from (enum ft_path_source).
 #define FT_PATH_SOURCES(X)   \
@@ -89,10 +90,10 @@
 
 // Classes of file that aggregates are kept apart for (enum ft_file_class):
 // `read`, `write` and `metadata` of a summary count STORAGE alone.
-#define FT_FILE_CLASSES(X)                                                \
-    X(0, NONE, "none")       /* the event has no file */                  \
-    X(1, STORAGE, "storage") /* regular, directory, block */              \
-    X(2, OTHER, "other")     /* char, tty, pipe, socket, memfd, memory */ \
+#define FT_FILE_CLASSES(X)                                        \
+    X(0, NONE, "none")       /* the event has no file */          \
+    X(1, STORAGE, "storage") /* regular, directory, block */      \
+    X(2, OTHER, "other")     /* every other kind that is known */ \
     X(3, UNKNOWN, "unknown") /* kind unknown, or the file's record is missing */
 
 #define FT_GAP_ENUM(value, name, text) FT_GAP_##name = value,

@@ -48,7 +48,7 @@ struct definition {
 /* Writes one part; 0 where no slot was to be had. */
 static int define_part(const struct definition *d, size_t from, size_t part)
 {
-    int with_inode = d->inode != NULL && d->inode->known;
+    int with_inode = d->inode != NULL && d->inode->inode != 0;
     size_t bytes = part + (with_inode ? 16 : 0);
     uint32_t slots = (uint32_t)(1 + (bytes + FT_SLOT_BYTES - 1) / FT_SLOT_BYTES);
     struct ft_chunk_head *chunk;
@@ -94,7 +94,26 @@ uint32_t ft_name_string(const char *text, size_t n)
     return define(&d);
 }
 
-/* Kernel's name of the working directory; 0 where it has none that can be asked for. */
+/* Without what the kernel adds to the name of a directory that was removed. */
+static size_t without_deleted(const char *path, size_t n)
+{
+    static const char suffix[] = " (deleted)";
+    const size_t added = sizeof(suffix) - 1;
+    return n > added && ft_is_equal(path + n - added, suffix, added) ? n - added : n;
+}
+
+/* Kernel's name of the working directory, or the last that it had; 0 where it has none here. */
+static size_t cwd_path(char *buffer, size_t room)
+{
+    long n = ft_sys(SYS_getcwd, buffer, room);
+    if (n > 1)
+        return buffer[0] == '/' ? (size_t)n - 1 : 0; /* not "(unreachable)..." */
+    if (n != -ENOENT)
+        return 0;
+    n = ft_sys(SYS_readlinkat, FT_AT_FDCWD, "/proc/self/cwd", buffer, room);
+    return n > 0 && buffer[0] == '/' ? without_deleted(buffer, (size_t)n) : 0;
+}
+
 static uint32_t cwd_file(void)
 {
     uint32_t known = __atomic_load_n(&ft_process.cwd_file, __ATOMIC_RELAXED);
@@ -104,10 +123,10 @@ static uint32_t cwd_file(void)
         return known;
     char small[SMALL_SCRATCH], *page = scratch_get();
     char *buffer = page != NULL ? page : small;
-    long n = ft_sys(SYS_getcwd, buffer, page != NULL ? FT_PAGE_BYTES : SMALL_SCRATCH);
+    size_t n = cwd_path(buffer, page != NULL ? FT_PAGE_BYTES : SMALL_SCRATCH);
     uint32_t file = 0;
-    if (n > 1 && buffer[0] == '/') { /* not "(unreachable)..." */
-        struct definition d = {.type = FT_DEFINE_CWD, .bytes = buffer, .n = (size_t)n - 1};
+    if (n > 0) {
+        struct definition d = {.type = FT_DEFINE_CWD, .bytes = buffer, .n = n};
         file = define(&d);
         __atomic_store_n(&ft_process.cwd_file, file, __ATOMIC_RELAXED);
     }
@@ -214,12 +233,14 @@ void ft_name_inode(int fd, struct ft_inode *inode)
     struct statx st;
     if (ft_sys(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_BTIME, &st) != 0)
         return;
+    inode->kind = kind_of(st.stx_mode, st.stx_rdev_major);
+    inode->known = 1;
+    if ((st.stx_mode & S_IFMT) == 0)
+        return; /* eventfd and its like: one inode for all of them, so they go by their names */
     inode->device = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
     inode->inode = st.stx_ino;
-    inode->kind = kind_of(st.stx_mode, st.stx_rdev_major);
     if (st.stx_mask & STATX_BTIME)
         inode->birth = (uint64_t)st.stx_btime.tv_sec * 1000000000u + st.stx_btime.tv_nsec;
-    inode->known = 1;
 }
 
 uint32_t ft_name_descriptor(int fd, struct ft_inode *inode)
