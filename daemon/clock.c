@@ -9,6 +9,8 @@
 #define ERROR_FLOOR_NS 200
 #define ERROR_CEILING_NS 1000000
 #define TRIES 4
+// Pairs nearer to each other than this say little of a rate.
+#define RATE_PAIR_NS 100000
 
 #if defined(__x86_64__)
 #define CLOCKSOURCE "tsc\n"
@@ -185,6 +187,40 @@ void ft_clock_view_init(struct ft_clock_view *view, struct ft_clock_pairs *clock
     view->to_ticks = 0;
     view->from_ns = 0;
     view->ns_per_tick = 1;
+    view->rate = 0;
+}
+
+// A machine that was suspended, whose counter ran on and whose clock did not, has a pair of pairs far too flat.
+#define RATE_LIKE_THE_STEEPEST 0.99
+
+static double steepest(const struct ft_clock_view *view)
+{
+    double most = 0;
+    for (unsigned i = 1; i < view->count; i++) {
+        double one = slope(&view->pairs[i - 1], &view->pairs[i]);
+        most = one > most && view->pairs[i].mono_ns - view->pairs[i - 1].mono_ns >= RATE_PAIR_NS ? one : most;
+    }
+    return most > 0 ? most : slope(&view->pairs[0], &view->pairs[view->count - 1]);
+}
+
+static double find_rate(const struct ft_clock_view *view)
+{
+    double least = steepest(view) * RATE_LIKE_THE_STEEPEST, ns = 0, ticks = 0;
+    for (unsigned i = 1; i < view->count; i++) {
+        const struct ft_clock_pair *a = &view->pairs[i - 1], *b = &view->pairs[i];
+        if (slope(a, b) < least)
+            continue;
+        ns += (double)(b->mono_ns - a->mono_ns);
+        ticks += (double)(b->ticks - a->ticks);
+    }
+    return ticks > 0 ? ns / ticks : 1;
+}
+
+double ft_clock_view_rate(struct ft_clock_view *view)
+{
+    if (view->count >= 2 && view->rate <= 0)
+        view->rate = find_rate(view);
+    return view->count >= 2 ? view->rate : 1;
 }
 
 void ft_clock_view_seek(struct ft_clock_view *view, uint64_t ticks)
@@ -210,15 +246,10 @@ void ft_clock_view_seek(struct ft_clock_view *view, uint64_t ticks)
     view->to_ticks = b->ticks;
     // Outside of all pairs the rate over all of them is the best guess.
     bool is_outside = ticks < view->pairs[0].ticks || ticks >= last->ticks;
-    view->ns_per_tick = is_outside ? slope(&view->pairs[0], last) : slope(a, b);
+    view->ns_per_tick = is_outside ? ft_clock_view_rate(view) : slope(a, b);
     if (ticks >= last->ticks) {
         view->from_ticks = last->ticks;
         view->from_ns = last->mono_ns;
         view->to_ticks = UINT64_MAX;
     }
-}
-
-double ft_clock_view_rate(const struct ft_clock_view *view)
-{
-    return view->count >= 2 ? slope(&view->pairs[0], &view->pairs[view->count - 1]) : 1;
 }

@@ -36,6 +36,7 @@ struct ft_clock_view {
     uint64_t from_ticks, to_ticks; // for these, from_ns and ns_per_tick hold
     int64_t from_ns;
     double ns_per_tick;
+    double rate; // 0: not found yet
     struct ft_clock_pair pairs[FT_CLOCK_PAIRS_MAX];
 };
 
@@ -62,8 +63,8 @@ void ft_clock_view_init(struct ft_clock_view *view, struct ft_clock_pairs *clock
 // Finds the pairs around `ticks`; the slow part of ft_clock_view_ns().
 void ft_clock_view_seek(struct ft_clock_view *view, uint64_t ticks);
 
-// Nanoseconds per tick over all pairs; 1 where they are too few.
-double ft_clock_view_rate(const struct ft_clock_view *view);
+// Nanoseconds per tick over all pairs but those between which the machine was suspended; 1 where they are too few.
+double ft_clock_view_rate(struct ft_clock_view *view);
 
 static inline int64_t ft_clock_view_ns(struct ft_clock_view *view, uint64_t ticks)
 {

@@ -103,6 +103,27 @@ static void test_pairs_that_run_backwards_are_ignored(void **state)
     ft_clock_fini(&clock_pairs);
 }
 
+// The counter runs on while the machine sleeps, CLOCK_MONOTONIC does not.
+static void test_a_suspended_machine_costs_no_time_and_no_rate(void **state)
+{
+    (void)state;
+    const uint64_t hour = UINT64_C(7200) * 1000000000;
+    fill();
+    clock_pairs.count = 0;
+    for (uint64_t i = 1; i <= 20; i++) {
+        uint64_t slept = i > 10 ? hour : 0;
+        ft_clock_push(&clock_pairs,
+                      (struct ft_clock_pair){.ticks = i * 20000000 + slept, .mono_ns = (int64_t)i * 10000000}, 40);
+    }
+    ft_clock_view_init(&view, &clock_pairs);
+    assert_int_equal((int)(ft_clock_view_rate(&view) * 1e6 + 0.5), 500000);
+    assert_int_equal(ft_clock_view_ns(&view, 5 * 20000000 + 2000), 50001000);                 // before
+    assert_int_equal(ft_clock_view_ns(&view, 15 * 20000000 + hour + 2000), 150001000);        // after
+    assert_in_range(ft_clock_view_ns(&view, 10 * 20000000 + hour / 2), 100000000, 110000000); // while it slept
+    assert_in_range(ft_clock_view_ns(&view, 21 * 20000000 + hour), 209999000, 210001000);     // later than all
+    ft_clock_fini(&clock_pairs);
+}
+
 static void test_the_real_clock_is_met(void **state)
 {
     (void)state;
@@ -123,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_any_ticks_give_a_number),
         cmocka_unit_test(test_many_pairs_are_thinned_out_and_the_oldest_stays),
         cmocka_unit_test(test_pairs_that_run_backwards_are_ignored),
+        cmocka_unit_test(test_a_suspended_machine_costs_no_time_and_no_rate),
         cmocka_unit_test(test_the_real_clock_is_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
