@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -18,6 +19,7 @@
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
 #define FDS_MAX 4
+#define DESCRIPTORS_KEPT 48
 
 // Keeps the first descriptor, closes the others. Returns how many there were.
 static unsigned take_descriptors(struct msghdr *message, int *kept)
@@ -66,9 +68,11 @@ int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
     int fd;
     unsigned count = take_descriptors(&message, &fd);
     int r = 0;
-    bool is_ours =
-        n == sizeof(attach) && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && attach.magic == FT_ATTACH_MAGIC;
-    if (!is_ours || !(is_attach(&attach, count) || is_status(&attach, count)))
+    bool is_ours = n == sizeof(attach) && !(message.msg_flags & MSG_TRUNC) && attach.magic == FT_ATTACH_MAGIC;
+    bool is_cut = message.msg_flags & MSG_CTRUNC;
+    if (is_ours && is_cut && count == 0)
+        r = -EMFILE; // it came with one, for which we had no room
+    else if (!is_ours || is_cut || !(is_attach(&attach, count) || is_status(&attach, count)))
         r = -EBADMSG;
     else if (attach.abi_major != FT_RING_ABI_MAJOR)
         r = -EPROTO;
@@ -184,8 +188,22 @@ static const struct ft_process *find_relative(const struct ft_daemon *daemon, co
     return relative && relative->uid == process->uid ? relative : NULL;
 }
 
+// Each process holds two descriptors until all of it is written, and that takes some more, for files and /proc: a daemon
+// that gave away its last could never write what frees them.
+static bool has_descriptors(const struct ft_daemon *daemon)
+{
+    struct rlimit limit;
+    uint64_t used = (uint64_t)daemon->process_count * 2 + daemon->job_count + daemon->listener.peers.count;
+    return getrlimit(RLIMIT_NOFILE, &limit) < 0 || used + DESCRIPTORS_KEPT <= limit.rlim_cur;
+}
+
 static bool is_welcome(struct ft_daemon *daemon, uint32_t uid)
 {
+    if (!has_descriptors(daemon)) {
+        ft_log_limited(FT_LOG_ERR, "no descriptors left: processes are not traced; raise the limit of open files");
+        ft_status_add(&daemon->status, refused_own, 1);
+        return false;
+    }
     if (daemon->process_count >= (uint64_t)daemon->config.max_processes ||
         !ft_users_take_process(&daemon->users, uid)) {
         ft_log_limited(FT_LOG_WARNING, "user %u: too many processes attached; more are not traced", uid);
@@ -242,6 +260,17 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
     return 0;
 }
 
+static void refuse(struct ft_daemon *daemon, const struct ucred *peer, int error)
+{
+    ft_job_note_refused(daemon, peer->uid);
+    ft_log_limited(FT_LOG_WARNING, "process %d (user %u): not admitted: %s", (int)peer->pid, peer->uid,
+                   error == -EBADMSG ? "what it sent is no segment" : strerror(-error));
+    if (error == -EBADMSG || error == -EEXIST)
+        ft_status_add(&daemon->status, refused_memory, 1);
+    else
+        ft_status_add(&daemon->status, refused_own, 1);
+}
+
 int ft_admit(struct ft_daemon *daemon, int socket_fd)
 {
     struct ft_admit_message message;
@@ -250,7 +279,12 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
     int r = ft_admit_receive(socket_fd, &message);
     if (r == -EAGAIN)
         return r;
-    if (r < 0 || getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0) {
+    bool is_known = getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0;
+    if (is_known && r == -EMFILE) {
+        refuse(daemon, &peer, r);
+        return 0;
+    }
+    if (r < 0 || !is_known) {
         ft_log_limited(FT_LOG_WARNING, "a client's message is no attach message of version %u", FT_RING_ABI_MAJOR);
         ft_status_add(&daemon->status, refused_message, 1);
         return 0;
@@ -269,12 +303,6 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
         return 0;
     close(message.fd);
     ft_users_give_process(&daemon->users, peer.uid);
-    ft_job_note_refused(daemon, peer.uid);
-    ft_log_limited(FT_LOG_WARNING, "process %d (user %u): not admitted: %s", (int)peer.pid, peer.uid,
-                   r == -EBADMSG ? "what it sent is no segment" : strerror(-r));
-    if (r == -EBADMSG || r == -EEXIST)
-        ft_status_add(&daemon->status, refused_memory, 1);
-    else
-        ft_status_add(&daemon->status, refused_own, 1);
+    refuse(daemon, &peer, r);
     return 0;
 }

@@ -21,7 +21,8 @@ struct ft_admit_message {
     int fd; // -1: none
 };
 
-// 0 and a descriptor that may be a segment, or none with a request; -EAGAIN; -EBADMSG: no attach message of ours; -EPROTO: another version.
+// 0 and a descriptor that may be a segment, or none with a request; -EAGAIN; -EBADMSG: no attach message of ours; -EPROTO: another version; -EMFILE:
+// no room for its descriptor.
 int ft_admit_receive(int socket_fd, struct ft_admit_message *out);
 
 // Whether fd is a sealed memfd of that size and of `bytes_max` at most.

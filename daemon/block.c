@@ -25,7 +25,7 @@ uint64_t ft_block_waiting(const struct ft_process *process)
     return counts->emitted - known < most ? counts->emitted - known : most;
 }
 
-int64_t ft_block_due_ns(const struct ft_job *job, int64_t now_ns)
+static int64_t due_ns_of_processes(const struct ft_job *job, int64_t now_ns)
 {
     const struct ft_config *config = &job->daemon->config;
     int64_t due_ns = INT64_MAX;
@@ -44,6 +44,14 @@ int64_t ft_block_due_ns(const struct ft_job *job, int64_t now_ns)
             return now_ns;
     }
     return waiting >= (uint64_t)config->block_events ? now_ns : due_ns;
+}
+
+int64_t ft_block_due_ns(const struct ft_job *job, int64_t now_ns)
+{
+    int64_t due_ns = due_ns_of_processes(job, now_ns);
+    // Without a file there is nothing to do before the next try to make one.
+    int64_t retry_ns = job->storage.writer ? 0 : job->storage.retry_ns;
+    return due_ns > retry_ns ? due_ns : retry_ns;
 }
 
 // A file that is about to be followed by the next one ends with the processes as they stand.

@@ -7,6 +7,7 @@
 #include "daemon/block.h"
 #include "daemon/daemon.h"
 #include "daemon/ending.h"
+#include "daemon/log.h"
 #include "daemon/procfs.h"
 
 // Looks at idle processes that one job makes in a second, at most: with few processes they are looked at more often
@@ -175,8 +176,11 @@ static bool may_finish(const struct ft_job *job, struct ft_process *process, int
            (!may_have_successor && ft_ending_learn_exit(process));
 }
 
+// Without a file they stay, with their totals, until there is one.
 static void finish_processes(struct ft_job *job, struct ft_drain *drain, bool is_finishing)
 {
+    if (!drain->writer && !is_finishing)
+        return;
     for (struct ft_process *process = job->processes, *next; process; process = next) {
         next = process->next;
         if (!is_finishing && !may_finish(job, process, drain->now_ns))
@@ -227,6 +231,9 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
             ft_block_run(job, &drain);
             see_ends(job, now_ns);
         } while (is_any_to_be_drained(job));
+        if (!drain.writer && job->processes)
+            ft_log(FT_LOG_ERR, "job %s of user %u: no file could be made for it: what %u processes did is lost",
+                   job->identity.job, job->uid, job->worker_count);
         finish_processes(job, &drain, true);
         ft_children_check(&job->children, drain.writer, now_ns, true);
     }

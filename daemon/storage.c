@@ -140,13 +140,19 @@ static void close_file(struct ft_storage *storage)
     storage->number++;
 }
 
+// What failed is tried again every second, and once more when there will be no other time.
+static bool must_wait(const struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
+{
+    return storage->retry_ns && now_ns < storage->retry_ns && !atomic_load(&job->is_finishing);
+}
+
 int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
 {
     if (storage->writer && !ft_storage_wants_next(storage, job, now_ns))
         return 0;
     if (storage->writer)
         ft_storage_finish(storage, job, now_ns);
-    if (storage->retry_ns && now_ns < storage->retry_ns)
+    if (must_wait(storage, job, now_ns))
         return -ENOSPC;
     storage->fd = -1;
     int r = create_file(storage, job);
@@ -180,7 +186,7 @@ bool ft_storage_is_full(struct ft_storage *storage, struct ft_job *job, int64_t 
 {
     if (!storage->retry_ns)
         return false;
-    if (now_ns < storage->retry_ns)
+    if (must_wait(storage, job, now_ns))
         return true;
     // There is room for events again when there is room for the reserve.
     bool has_room = ft_reserve_take(&job->daemon->reserve, &job->daemon->config);

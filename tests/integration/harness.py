@@ -120,8 +120,8 @@ def program(name):
 class Daemon:
     """A flowtapd of the test's own; `env` is what makes a command traced by it."""
 
-    def __init__(self, tap, name, settings=(), binary=FLOWTAPD):
-        self.tap, self.binary = tap, binary
+    def __init__(self, tap, name, settings=(), binary=FLOWTAPD, env=None):
+        self.tap, self.binary, self.own_env = tap, binary, env or {}
         self.folder = tap.folder / name
         self.folder.mkdir(mode=0o700)
         self.spool = self.folder / "spool"
@@ -137,7 +137,7 @@ class Daemon:
         argv = [str(self.binary)] + [word for s in settings for word in ("--set", s)]
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            pass_fds=[given], env=clean_environment(), start_new_session=True)
+                                            pass_fds=[given], env=clean_environment(**self.own_env), start_new_session=True)
         os.close(given)
         self.tap.cleanup.append(self.kill)
         os.set_blocking(ready, False)
