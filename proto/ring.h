@@ -83,6 +83,14 @@ enum {
     FT_PATHS_PENDING = 16,     /* PATH names of a line that a reader keeps */
 };
 
+/* A segment as the shim makes it: head, totals, Hello, lines, chunks; a small one where RLIMIT_AS is below that. */
+#define FT_SEGMENT_BYTES_WHOLE                                                                         \
+    ((uint64_t)(1 + FT_TOTALS_COPIES + FT_HELLO_PAGES + FT_LINES_MAX * FT_LINE_BYTES / FT_PAGE_BYTES + \
+                FT_CHUNKS_MAX) *                                                                       \
+     FT_PAGE_BYTES)
+#define FT_SEGMENT_BYTES_SMALL (UINT64_C(1) << 20)
+#define FT_ADDRESS_SPACE_SMALL (UINT64_C(1) << 30)
+
 enum ft_chunk_state { FT_CHUNK_NONE = 0, FT_CHUNK_FREE = 1, FT_CHUNK_FILLING = 2, FT_CHUNK_FULL = 3 };
 
 enum ft_clock { FT_CLOCK_TICKS = 1, FT_CLOCK_MONOTONIC_NS = 2 };

@@ -45,6 +45,22 @@ enum {
     FT_SETTING_CLAIMS_BYTES_MAX = 16384 /* of all variables that a process tells of itself; others are left out */
 };
 
+/* A variable, as NAME=VALUE, that a process tells of itself. */
+static inline int ft_setting_is_claim(const char *variable)
+{
+    static const char *const prefixes[] = {
+        "FLOWTAP", "SLURM_",          "FLUX_", "PBS_",  "LSB_",        "OMPI_COMM_WORLD_", "PMI_",
+        "PMIX_",   "MPI_LOCALRANKID", "PALS_", "RANK=", "LOCAL_RANK=", "WORLD_SIZE="};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        size_t n = 0;
+        while (prefixes[i][n] != 0 && prefixes[i][n] == variable[n])
+            n++;
+        if (prefixes[i][n] == 0)
+            return 1;
+    }
+    return 0;
+}
+
 static inline int ft_setting_is(const char *value, const char *word)
 {
     while (*word != 0 && *value == *word)

@@ -38,5 +38,6 @@ extern const struct ft_command ft_command_processes;
 extern const struct ft_command ft_command_info;
 extern const struct ft_command ft_command_verify;
 extern const struct ft_command ft_command_status;
+extern const struct ft_command ft_command_doctor;
 
 #endif

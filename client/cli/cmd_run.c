@@ -109,7 +109,7 @@ static void make_environment(struct ft_environment *environment, const struct va
 /* Why nothing was recorded, as far as the program's file tells; NULL: it does not. */
 static const char *why_untraceable(const struct ft_elf *elf)
 {
-    if (elf->is_secure) {
+    if (elf->secure_why) {
         return "it runs with more rights than its caller (set-user-ID, set-group-ID or capabilities)";
     }
     if (elf->kind == FT_ELF_STATIC) {
@@ -117,6 +117,9 @@ static const char *why_untraceable(const struct ft_elf *elf)
     }
     if (elf->kind == FT_ELF_FOREIGN) {
         return "it is made for another architecture than this library";
+    }
+    if (elf->kind == FT_ELF_OTHER_LIBC) {
+        return "it is built for another C library than glibc";
     }
     return NULL;
 }
@@ -128,26 +131,37 @@ static void remove_traces(const struct ft_strings *fresh)
     }
 }
 
+/* The command that says more of why nothing was recorded; a new string. */
+static char *doctor_of(const char *command)
+{
+    bool is_plain = !command[strcspn(command, " \t\n'\"\\$&|;<>()*?[]`")];
+    return is_plain ? ft_cli_format("flowtap doctor -- %s", command) : ft_cli_strdup("flowtap doctor -- COMMAND");
+}
+
 /* What is said when the command has ended, or could not be run. */
 static void report(const struct values *values, const struct ft_run_paths *paths, struct ft_map *known,
                    const char *command, const struct ft_elf *elf, int exec_error)
 {
     struct ft_strings fresh = {0};
+    char *doctor = doctor_of(command);
     list_traces(paths->trace, known, &fresh);
     if (exec_error) {
         ft_cli_fail("cannot run %s: %s", command, strerror(exec_error));
         remove_traces(&fresh);
     } else if (fresh.count == 0) {
         const char *why = why_untraceable(elf);
-        ft_cli_warn("%s: 0 events, because %s", command, why ? why : "no process of it attached");
+        ft_cli_warn("%s: 0 events, because %s (`%s` says more)", command, why ? why : "no process of it attached",
+                    doctor);
     } else if (!values->is_quiet) {
-        struct ft_summary_look look = {.title = paths->trace, .why_empty = why_untraceable(elf), .top = 5};
+        struct ft_summary_look look = {
+            .title = paths->trace, .why_empty = why_untraceable(elf), .doctor = doctor, .top = 5};
         ft_summary_show(&fresh, stderr, &look);
     }
     for (size_t i = 0; i < fresh.count; i++) {
         free((void *)(uintptr_t)fresh.items[i]);
     }
     free(fresh.items);
+    free(doctor);
 }
 
 /* The daemon listens; from here on the command is run whatever happens. */

@@ -52,12 +52,8 @@ static ssize_t receive(int fd, uint8_t *bytes, size_t room)
     return n > 0 ? n : -EBADMSG;
 }
 
-int ft_ask_status(const char *path, Flowtap__Status **status)
+int ft_ask_status_over(int fd, Flowtap__Status **status)
 {
-    int fd = connect_to(path);
-    if (fd < 0) {
-        return fd;
-    }
     const struct ft_attach question = {.magic = FT_ATTACH_MAGIC,
                                        .kind = FT_MESSAGE_STATUS,
                                        .abi_major = FT_RING_ABI_MAJOR,
@@ -65,13 +61,23 @@ int ft_ask_status(const char *path, Flowtap__Status **status)
     uint8_t *bytes = ft_cli_alloc(FT_STATUS_BYTES_MAX);
     ssize_t n = send(fd, &question, sizeof(question), MSG_NOSIGNAL);
     n = n < 0 ? -errno : receive(fd, bytes, FT_STATUS_BYTES_MAX);
-    close(fd);
     *status = n > 0 ? flowtap__status__unpack(NULL, (size_t)n, bytes) : NULL;
     free(bytes);
     if (n < 0) {
         return (int)n;
     }
     return *status ? 0 : -EBADMSG;
+}
+
+int ft_ask_status(const char *path, Flowtap__Status **status)
+{
+    int fd = connect_to(path);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = ft_ask_status_over(fd, status);
+    close(fd);
+    return error;
 }
 
 const char *ft_ask_explain(int error)

@@ -20,6 +20,8 @@ const char *ft_ask_socket_path(const char *given);
  * not answer, -EBADMSG: what it answers is nothing that we know (an older daemon closes the connection).
  */
 int ft_ask_status(const char *path, Flowtap__Status **status);
+/* The same over a connection, which stays open. */
+int ft_ask_status_over(int fd, Flowtap__Status **status);
 
 /* What such an error means, and what to do; static storage. */
 const char *ft_ask_explain(int error);

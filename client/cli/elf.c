@@ -2,25 +2,19 @@
 #include "client/cli/elf.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#define OUR_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE EM_AARCH64
-#else
-#define OUR_MACHINE EM_NONE
-#endif
-
-enum { SCRIPT_DEPTH = 4, HEADERS_MAX = 128 };
+enum { LINE_BYTES = 256 }; /* that much of a script's first line the kernel reads */
 
 static bool is_runnable(const char *path)
 {
@@ -49,64 +43,119 @@ bool ft_elf_find_command(const char *command, char *path, unsigned path_bytes)
     return false;
 }
 
-static bool read_all(int fd, void *to, size_t bytes, uint64_t offset)
+/*
+ * When the kernel sets AT_SECURE for it (exec: bprm_fill_uid, cap_bprm_creds_from_file): the bits change an id, or the
+ * file has capabilities and we are not root. A mount without set-user-ID takes both away, no_new_privs the bits.
+ */
+static const char *why_secure(int fd, const struct stat *st)
 {
-    return offset <= INT64_MAX && pread(fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
+    struct statvfs fs;
+    if (!S_ISREG(st->st_mode) || (fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_NOSUID))) {
+        return NULL;
+    }
+    bool keeps_ids = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+    if (!keeps_ids && (st->st_mode & S_ISUID) && st->st_uid != getuid()) {
+        return "set-user-ID";
+    }
+    if (!keeps_ids && (st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st->st_gid != getgid()) {
+        return "set-group-ID";
+    }
+    return getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0 ? "file capabilities" : NULL;
 }
 
-static void look_at_image(int fd, const Elf64_Ehdr *head, struct ft_elf *out)
+/* The words of a first line: the interpreter, and all behind it as one argument without blanks at its ends. */
+static void read_first_line(const char *line, struct ft_elf *out)
 {
-    if (head->e_ident[EI_CLASS] != ELFCLASS64 || (OUR_MACHINE != EM_NONE && head->e_machine != OUR_MACHINE)) {
-        out->kind = FT_ELF_FOREIGN;
+    size_t length = strcspn(line, "\n");
+    while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t')) {
+        length--;
+    }
+    size_t from = strspn(line, " \t");
+    from = from < length ? from : length;
+    size_t word = strcspn(line + from, " \t\n");
+    word = word < length - from ? word : length - from;
+    snprintf(out->interpreter, sizeof(out->interpreter), "%.*s", (int)word, line + from);
+    from += word;
+    from += strspn(line + from, " \t");
+    snprintf(out->argument, sizeof(out->argument), "%.*s", from < length ? (int)(length - from) : 0, line + from);
+}
+
+static void look_into(int fd, struct ft_elf *out)
+{
+    char head[LINE_BYTES + 1] = "";
+    struct stat st;
+    ssize_t got = fstat(fd, &st) == 0 ? 0 : -1;
+    if (got == 0 && !S_ISREG(st.st_mode)) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+        got = -1;
+    }
+    got = got == 0 ? pread(fd, head, LINE_BYTES, 0) : got;
+    if (got < 0) {
+        out->error = errno;
+    } else if (got == 0) {
+        out->kind = FT_ELF_EMPTY;
+    } else if (memcmp(head, ELFMAG, SELFMAG) == 0) {
+        out->secure_why = why_secure(fd, &st);
+        ft_elf_read_image(fd, out);
+    } else if (memcmp(head, "#!", 2) == 0) {
+        out->kind = FT_ELF_SCRIPT;
+        read_first_line(head + 2, out);
+    } else {
+        out->kind = FT_ELF_TEXT;
+    }
+}
+
+void ft_elf_look_at(const char *path, struct ft_elf *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (snprintf(out->path, sizeof(out->path), "%s", path) >= (int)sizeof(out->path)) {
+        out->error = ENAMETOOLONG;
         return;
     }
-    static Elf64_Phdr headers[HEADERS_MAX];
-    unsigned count = head->e_phnum < HEADERS_MAX ? head->e_phnum : HEADERS_MAX;
-    if (head->e_phentsize != sizeof(headers[0]) || !read_all(fd, headers, count * sizeof(headers[0]), head->e_phoff)) {
+    /* A FIFO would hold us, a terminal become ours. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        out->error = errno;
         return;
     }
-    out->kind = FT_ELF_STATIC;
-    for (unsigned i = 0; i < count; i++) {
-        if (headers[i].p_type == PT_INTERP) {
-            out->kind = FT_ELF_DYNAMIC;
+    look_into(fd, out);
+    close(fd);
+}
+
+/* The program in the argument of `env`: the first word that is neither an option nor an assignment. */
+static bool find_word_of_env(const char *argument, char *word, size_t word_bytes)
+{
+    for (const char *at = argument; *at; at += strspn(at, " \t")) {
+        size_t length = strcspn(at, " \t");
+        if (at[0] != '-' && !memchr(at, '=', length)) {
+            return snprintf(word, word_bytes, "%.*s", (int)length, at) < (int)word_bytes;
         }
+        at += length;
     }
+    return false;
 }
 
-/* The interpreter of a script's first line; "" where there is none. */
-static void read_interpreter(const char *line, char *path, size_t path_bytes)
+bool ft_elf_find_interpreter(const struct ft_elf *script, char *path, unsigned path_bytes)
 {
-    line += strspn(line, " \t");
-    snprintf(path, path_bytes, "%.*s", (int)strcspn(line, " \t\n"), line);
+    char word[256];
+    const char *slash = strrchr(script->interpreter, '/'), *name = slash ? slash + 1 : script->interpreter;
+    if (!is_runnable(script->interpreter)) {
+        return false;
+    }
+    if (strcmp(name, "env") == 0 && find_word_of_env(script->argument, word, sizeof(word))) {
+        return ft_elf_find_command(word, path, path_bytes);
+    }
+    return snprintf(path, path_bytes, "%s", script->interpreter) < (int)path_bytes;
 }
 
 void ft_elf_look(const char *path, struct ft_elf *out)
 {
-    memset(out, 0, sizeof(*out));
-    snprintf(out->path, sizeof(out->path), "%s", path);
-    for (int depth = 0; depth < SCRIPT_DEPTH; depth++) {
-        union {
-            Elf64_Ehdr elf;
-            char line[256];
-        } head;
-        memset(&head, 0, sizeof(head));
-        int fd = open(out->path, O_RDONLY | O_CLOEXEC);
-        struct stat st;
-        if (fd < 0 || fstat(fd, &st) < 0 || pread(fd, &head, sizeof(head) - 1, 0) <= 0) {
-            (void)(fd < 0 ? 0 : close(fd));
+    char next[PATH_MAX];
+    ft_elf_look_at(path, out);
+    for (int depth = 0; depth < FT_ELF_SCRIPTS_MAX && out->kind == FT_ELF_SCRIPT; depth++) {
+        if (!ft_elf_find_interpreter(out, next, sizeof(next))) {
             return;
         }
-        bool is_script = memcmp(head.line, "#!", 2) == 0;
-        if (memcmp(head.line, ELFMAG, SELFMAG) == 0) {
-            out->is_secure = (st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
-                             ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getegid()) ||
-                             (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
-            look_at_image(fd, &head.elf, out);
-        }
-        close(fd);
-        if (!is_script) {
-            return;
-        }
-        read_interpreter(head.line + 2, out->path, sizeof(out->path));
+        ft_elf_look_at(next, out);
     }
 }

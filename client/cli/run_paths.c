@@ -20,39 +20,57 @@ static int explain(char *error, unsigned error_bytes, int status, const char *wh
     return status;
 }
 
-static int find_library(struct ft_run_paths *paths, const char *bin)
+/* The folder that this program lies in. */
+static int find_self(char self[PATH_MAX], char *error, unsigned error_bytes)
+{
+    ssize_t length = readlink("/proc/self/exe", self, PATH_MAX - 1);
+    if (length <= 0) {
+        return explain(error, error_bytes, length < 0 ? -errno : -ENOENT,
+                       "cannot find where flowtap is installed, through", "/proc/self/exe");
+    }
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    return 0;
+}
+
+int ft_run_paths_find_library(struct ft_run_paths *paths, char *error, unsigned error_bytes)
 {
     static const char *const places[] = {"../lib", "../lib/flowtap", "../lib64", "../lib/x86_64-linux-gnu",
                                          "../lib/aarch64-linux-gnu"};
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+    char self[PATH_MAX];
+    int status = find_self(self, error, error_bytes);
+    for (size_t i = 0; status == 0 && i < sizeof(places) / sizeof(places[0]); i++) {
         char path[PATH_MAX * 2];
-        snprintf(path, sizeof(path), "%s/%s/" LIBRARY_NAME, bin, places[i]);
+        snprintf(path, sizeof(path), "%s/%s/" LIBRARY_NAME, self, places[i]);
         if (realpath(path, paths->library)) {
             return 0;
         }
     }
-    return -ENOENT;
+    paths->library[0] = '\0';
+    return status < 0 ? status
+                      : explain(error, error_bytes, -ENOENT, "cannot find " LIBRARY_NAME " in ../lib of", self);
 }
 
-int ft_run_paths_find(struct ft_run_paths *paths, char *error, unsigned error_bytes)
+int ft_run_paths_find_daemon(struct ft_run_paths *paths, char *error, unsigned error_bytes)
 {
     char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0) {
-        return explain(error, error_bytes, -errno, "cannot find where flowtap is installed, through", "/proc/self/exe");
+    int status = find_self(self, error, error_bytes);
+    if (status < 0) {
+        return status;
     }
-    self[length] = '\0';
-    *strrchr(self, '/') = '\0';
     if (snprintf(paths->daemon, sizeof(paths->daemon), "%s/flowtapd", self) >= (int)sizeof(paths->daemon)) {
         return explain(error, error_bytes, -ENAMETOOLONG, "cannot use the installation in", self);
     }
     if (access(paths->daemon, X_OK) != 0) {
         return explain(error, error_bytes, -errno, "cannot use the daemon", paths->daemon);
     }
-    if (find_library(paths, self) < 0) {
-        return explain(error, error_bytes, -ENOENT, "cannot find " LIBRARY_NAME " in ../lib of", self);
-    }
     return 0;
+}
+
+int ft_run_paths_find(struct ft_run_paths *paths, char *error, unsigned error_bytes)
+{
+    int status = ft_run_paths_find_daemon(paths, error, error_bytes);
+    return status < 0 ? status : ft_run_paths_find_library(paths, error, error_bytes);
 }
 
 /* Parents too; an existing folder is fine. */

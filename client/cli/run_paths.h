@@ -18,6 +18,9 @@ struct ft_run_paths {
 
 /* Beside this program, built or installed. 0, or -errno with a message in `error`. */
 int ft_run_paths_find(struct ft_run_paths *paths, char *error, unsigned error_bytes);
+/* One of them alone. */
+int ft_run_paths_find_daemon(struct ft_run_paths *paths, char *error, unsigned error_bytes);
+int ft_run_paths_find_library(struct ft_run_paths *paths, char *error, unsigned error_bytes);
 /* Makes the trace's folder (and its parents) and looks whether files can be made in it. */
 int ft_run_paths_make_trace(struct ft_run_paths *paths, const char *folder, char *error, unsigned error_bytes);
 int ft_run_paths_make_folder(struct ft_run_paths *paths, char *error, unsigned error_bytes);

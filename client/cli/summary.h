@@ -24,6 +24,7 @@ struct ft_summary_look {
     size_t top;            /* rows of each table */
     const char *title;     /* what the first line names; NULL: the paths */
     const char *why_empty; /* why there is no event, where the caller knows; else NULL */
+    const char *doctor;    /* the command that says more of it; NULL: `flowtap doctor --trace PATH` */
 };
 
 /* Reads the paths and prints. FT_STATUS_DONE, or FT_STATUS_FAILED after a message. */

@@ -225,7 +225,8 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     ft_screen_print(&screen, FT_STYLE_TITLE, "flowtap: %s\n\n", look->title);
     if (summary->job.emitted == 0 && summary->job.stored == 0) {
         char *why = look->why_empty ? ft_cli_strdup(look->why_empty) : ft_report_why_empty(summary->set);
-        ft_screen_print(&screen, FT_STYLE_WARN, "0 events, because %s\n\n", why);
+        ft_screen_print(&screen, FT_STYLE_WARN, "0 events, because %s (`%s` says more)\n\n", why,
+                        look->doctor ? look->doctor : "flowtap doctor --trace PATH");
         free(why);
     }
     print_wall(&screen, summary);

@@ -128,23 +128,12 @@ static void put_argv(struct items *items)
     item_end(items, FT_HELLO_ARGV, n, is_cut);
 }
 
-static int is_claim(const char *variable)
-{
-    static const char *const prefixes[] = {
-        "FLOWTAP", "SLURM_",          "FLUX_", "PBS_",  "LSB_",        "OMPI_COMM_WORLD_", "PMI_",
-        "PMIX_",   "MPI_LOCALRANKID", "PALS_", "RANK=", "LOCAL_RANK=", "WORLD_SIZE="};
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (ft_has_prefix(variable, prefixes[i]))
-            return 1;
-    return 0;
-}
-
 static void put_env(struct items *items)
 {
     size_t most = 0, n = 0;
     char *const *envp = ft_start_environment();
     for (size_t i = 0; envp != NULL && envp[i] != NULL; i++)
-        if (is_claim(envp[i]))
+        if (ft_setting_is_claim(envp[i]))
             most += ft_length(envp[i]) + 1;
     if (most > FT_SETTING_CLAIMS_BYTES_MAX)
         most = FT_SETTING_CLAIMS_BYTES_MAX;
@@ -153,7 +142,7 @@ static void put_env(struct items *items)
         return;
     int is_cut = 0;
     for (size_t i = 0; envp != NULL && envp[i] != NULL; i++)
-        if (is_claim(envp[i]) && !append(to, &n, most, envp[i]))
+        if (ft_setting_is_claim(envp[i]) && !append(to, &n, most, envp[i]))
             is_cut = 1;
     item_end(items, FT_HELLO_ENV, n, is_cut);
 }

@@ -10,15 +10,13 @@
 #include <sys/resource.h>
 
 enum { SMALL_LINES = 256, CHUNKS_WITHOUT_GROWTH = 64 };
-#define SMALL_SEGMENT_BYTES (UINT64_C(1) << 20)
-#define SMALL_ADDRESS_SPACE (UINT64_C(1) << 30)
 
 /* Address and size of the geometry, from what there is room for. */
 static void choose_geometry(void)
 {
     struct rlimit space = {RLIM_INFINITY, RLIM_INFINITY};
     ft_sys(SYS_prlimit64, 0, RLIMIT_AS, 0, &space);
-    int is_small = space.rlim_cur < SMALL_ADDRESS_SPACE;
+    int is_small = space.rlim_cur < FT_ADDRESS_SPACE_SMALL;
     struct ft_process *p = &ft_process;
     p->lines_max = is_small ? SMALL_LINES : FT_LINES_MAX;
     p->totals_page = 1;
@@ -26,7 +24,7 @@ static void choose_geometry(void)
     p->totals_more_page = p->hello_page + FT_HELLO_PAGES;
     p->lines_page = p->totals_more_page + FT_TOTALS_COPIES - 1;
     p->pool_page = p->lines_page + p->lines_max / (FT_PAGE_BYTES / FT_LINE_BYTES);
-    uint32_t most = (uint32_t)(SMALL_SEGMENT_BYTES / FT_PAGE_BYTES) - p->pool_page;
+    uint32_t most = (uint32_t)(FT_SEGMENT_BYTES_SMALL / FT_PAGE_BYTES) - p->pool_page;
     if (is_small && p->chunks_max > most)
         p->chunks_max = most;
     p->bytes = (uint64_t)(p->pool_page + p->chunks_max) * FT_PAGE_BYTES;

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+/* A trace explained: what of the job it lacks, why, and what to do about it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "client/cli/analysis_job.h"
+#include "client/cli/cli.h"
+#include "client/cli/doctor.h"
+#include "client/cli/doctor_trace.h"
+#include "client/cli/units.h"
+
+/* Below that, what libc and the kernel read beside the program's own calls may be more than these. */
+#define UNCOVERED_BYTES_MIN (UINT64_C(64) << 20)
+
+static const struct {
+    const char *what, *advice;
+} gap_rows[FT_GAP_END] = {
+    [FT_GAP_NOT_ATTACHED] = {"did not attach", "`flowtap doctor -- COMMAND` looks for the reason"},
+    [FT_GAP_NOT_ADMITTED] =
+        {"was refused by the daemon",
+         "its log says why; raise max_processes or max_jobs in flowtapd.conf, or use one version of all"},
+    [FT_GAP_SANDBOX] = {"works under a seccomp filter", "try it without its sandbox to see more"},
+    [FT_GAP_RLIMIT] = {"could not attach for a limit", "raise ulimit -n, -f or -v"},
+    [FT_GAP_STATIC] = {"is linked statically", "link it dynamically"},
+    [FT_GAP_SECURE_EXEC] = {"runs with more rights than its caller", "run what it starts without it"},
+    [FT_GAP_FOREIGN_ELF] = {"is built for another architecture or C library", "use a build for this system and glibc"},
+    [FT_GAP_ENV_CLEANED] = {"was started with a cleaned environment",
+                            "leave --no-follow-clean-env away, set follow_clean_env=yes in flowtapd.conf"},
+    [FT_GAP_CONTAINER] = {"ran where the library or the socket is not to be found",
+                          "bind both into the container at the same paths"},
+    [FT_GAP_IO_URING] = {"used io_uring, whose transfers are no calls",
+                         "switch it off in the program to see them (for Node.js UV_USE_IO_URING=0)"},
+    [FT_GAP_RAW_SYSCALL] = {"called the kernel past the C library", "what it did so is not to be had"},
+    [FT_GAP_DEEPBIND] = {"loaded an object that binds past preloaded libraries (RTLD_DEEPBIND)",
+                         "load it without that flag"},
+    [FT_GAP_CLONE_SHARED] = {"made a thread without its own thread storage", "what it did is not to be had"},
+    [FT_GAP_STILL_RUNNING] = {"went on when the command had ended", "wait for it at the command's end"},
+    [FT_GAP_DAEMON_STOPPED] = {"went on when the daemon ended", "restart the daemon, do not stop it, while jobs run"},
+};
+
+static const struct {
+    const char *what, *advice;
+} cause_rows[FT_CAUSE_COUNT] = {
+    [FT_CAUSE_RING_FULL] = {"came faster than the daemon could take them",
+                            "narrow it by --include or --exclude; totals are exact"},
+    [FT_CAUSE_TORN] = {"were under way when their process was killed", "nothing can be done"},
+    [FT_CAUSE_DAEMON_LIMIT] = {"were beyond a limit, such as 4,095 threads of a process",
+                               "use fewer threads at a time"},
+    [FT_CAUSE_DISK_FULL] = {"found the disk full", "make room where the trace is written, or use -o; totals are exact"},
+    [FT_CAUSE_CAPPED] = {"were beyond a quota", "raise it in flowtapd.conf"},
+    [FT_CAUSE_CORRUPT] = {"were not readable in the process's memory", "look for a program that overwrites its memory"},
+};
+
+/* One line for each program and reason, however many processes ran it. */
+static void tell_gaps(struct ft_doctor *doctor, const struct ft_job *job)
+{
+    struct ft_map map;
+    ft_map_init(&map);
+    uint64_t *counts = ft_cli_alloc(job->gap_count * sizeof(*counts));
+    uint32_t *firsts = ft_cli_alloc(job->gap_count * sizeof(*firsts));
+    for (size_t i = 0; i < job->gap_count; i++) {
+        const struct ft_job_gap *gap = &job->gaps[i];
+        char *key = ft_cli_format("%u/%.*s/%.*s", gap->kind, (int)gap->exe.len, gap->exe.len ? gap->exe.data : "",
+                                  (int)gap->reason.len, gap->reason.len ? gap->reason.data : "");
+        bool is_new;
+        uint32_t at = ft_map_intern(&map, key, strlen(key), (uint32_t)map.count, &is_new);
+        free(key);
+        firsts[at] = is_new ? (uint32_t)i : firsts[at];
+        counts[at] += gap->count;
+    }
+    for (size_t at = 0; at < map.count; at++) {
+        const struct ft_job_gap *gap = &job->gaps[firsts[at]];
+        bool is_known = gap->kind < FT_GAP_END && gap_rows[gap->kind].what;
+        char *exe = gap->exe.len ? ft_cli_format("%.*s", (int)gap->exe.len, gap->exe.data) : NULL;
+        ft_doctor_problem(doctor, exe, is_known ? gap_rows[gap->kind].advice : "read it with a newer flowtap",
+                          "%s %s (gap %s, %" PRIu64 " times%s%.*s)", exe ? exe : "a program",
+                          is_known ? gap_rows[gap->kind].what : "could not be seen", ft_gap_name(gap->kind), counts[at],
+                          gap->reason.len ? ": " : "", (int)gap->reason.len, gap->reason.len ? gap->reason.data : "");
+        free(exe);
+    }
+    free(counts);
+    free(firsts);
+    ft_map_fini(&map);
+}
+
+static void tell_dropped(struct ft_doctor *doctor, const struct ft_job *job)
+{
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
+        struct ft_unit_text dropped, emitted;
+        if (job->dropped_by_cause[cause] > 0) {
+            ft_doctor_problem(doctor, NULL, cause_rows[cause].advice, "%s of %s events were dropped: they %s (%s)",
+                              ft_units_count(&dropped, job->dropped_by_cause[cause]),
+                              ft_units_count(&emitted, job->emitted), cause_rows[cause].what, ft_cause_name(cause));
+        }
+    }
+    if (job->names_lost > 0) {
+        ft_doctor_problem(doctor, NULL, "narrow it by --include or --exclude",
+                          "%" PRIu64 " names of files were lost: they came faster than the daemon could take them",
+                          job->names_lost);
+    }
+}
+
+static void tell_damage(struct ft_doctor *doctor, const struct ft_trace_set *set)
+{
+    const char *const *paths;
+    size_t unreadable = ft_trace_set_unreadable(set, &paths);
+    for (size_t i = 0; i < unreadable; i++) {
+        ft_doctor_problem(doctor, paths[i], "move it elsewhere if it is no trace", "%s is not readable as a trace",
+                          paths[i]);
+    }
+    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
+        const char *path = ft_trace_reader_path(reader), *why = NULL;
+        size_t count;
+        const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
+        for (size_t i = 0; i < count && !why; i++) {
+            why = ft_problem_is_damage(problems[i].kind) ? ft_problem_text(problems[i].kind) : NULL;
+        }
+        if (why) {
+            ft_doctor_problem(doctor, path, "`flowtap verify` tells all", "%s is damaged: %s", path, why);
+        } else if (!ft_trace_reader_is_closed(reader)) {
+            ft_doctor_problem(doctor, path, "read it again when the job has ended; look whether flowtapd was killed",
+                              "%s was not closed: its daemon still writes, or was killed", path);
+        }
+    }
+}
+
+static void tell_coverage(struct ft_doctor *doctor, const struct ft_job *job)
+{
+    const struct ft_coverage *coverage = &job->coverage;
+    struct ft_unit_text traced, kernel;
+    if (coverage->known_tasks > 0 && coverage->kernel_bytes > coverage->traced_bytes &&
+        coverage->kernel_bytes - coverage->traced_bytes > UNCOVERED_BYTES_MIN &&
+        coverage->traced_bytes < coverage->kernel_bytes / 2) {
+        ft_doctor_note(doctor, NULL, "look for mapped files, io_uring and raw system calls",
+                       "%s were traced where the kernel counted %s", ft_units_bytes(&traced, coverage->traced_bytes),
+                       ft_units_bytes(&kernel, coverage->kernel_bytes));
+    }
+}
+
+/* No event: the reason, where no other line gives it. */
+static void tell_empty(struct ft_doctor *doctor, const struct ft_trace_set *set, const struct ft_job *job)
+{
+    if (job->emitted > 0 || job->stored > 0 || doctor->problem_count > 0) {
+        return;
+    }
+    if (ft_trace_set_process_count(set) == 0) {
+        ft_doctor_problem(doctor, NULL, "start it with `flowtap run`, or with FLOWTAP=1 and the library in LD_PRELOAD",
+                          "0 events: no process attached");
+    } else {
+        ft_doctor_problem(doctor, NULL, "look for FLOWTAP_INCLUDE and FLOWTAP_EXCLUDE, and for what started it",
+                          "0 events: the processes that attached made no call that is recorded");
+    }
+}
+
+/* Whether something was recorded that a filter decides on: pipes, terminals and the like it does not. */
+static bool has_files(const struct ft_scan *scan)
+{
+    for (size_t i = 0; i < scan->file_count && i < scan->entries.count; i++) {
+        const struct ft_trace_file *record = scan->entries.items[i].record;
+        if (scan->files[i].events > 0 && (!record || ft_file_kind_class(record->kind) != FT_FILE_CLASS_OTHER)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void explain(struct ft_doctor *doctor, const struct ft_trace_set *set)
+{
+    struct ft_scan scan;
+    struct ft_job job;
+    struct ft_unit_text events;
+    ft_scan_read(&scan, set, FT_SCAN_PROCESSES | FT_SCAN_FILES, NULL);
+    ft_job_read(&job, set, &scan);
+    tell_damage(doctor, set);
+    tell_gaps(doctor, &job);
+    tell_dropped(doctor, &job);
+    ft_doctor_trace_settings(doctor, set, has_files(&scan));
+    tell_empty(doctor, set, &job);
+    tell_coverage(doctor, &job);
+    if (doctor->problem_count == 0) {
+        ft_doctor_ok(doctor, doctor->trace, "%s is complete: %s events of %zu processes, none dropped, no gap",
+                     doctor->trace, ft_units_count(&events, job.stored), job.coverage.tasks);
+    }
+    ft_job_fini(&job);
+    ft_scan_fini(&scan);
+}
+
+static void tell_unreadable(struct ft_doctor *doctor, const char *path, int error)
+{
+    switch (error) {
+    case -ENODATA:
+        ft_doctor_problem(
+            doctor, path, "give the folder that `flowtap run` named; `flowtap doctor` looks at the set-up",
+            "no trace file (*.flow) in the folder %s: nothing attached, or it was written elsewhere", path);
+        break;
+    case -EBADMSG:
+        ft_doctor_problem(doctor, path, "name a trace file or a folder of them", "%s is not a Flowtap trace file",
+                          path);
+        break;
+    case -EPROTONOSUPPORT:
+        ft_doctor_problem(doctor, path, "read it with that version",
+                          "%s is written by another major version of Flowtap", path);
+        break;
+    default:
+        ft_doctor_problem(doctor, path,
+                          error == -EACCES   ? "ask its owner, or who runs the daemon"
+                          : error == -ENOENT ? "name a trace file or a folder of them"
+                                             : NULL,
+                          "%s cannot be read: %s", path, strerror(-error));
+    }
+}
+
+/* What the daemon of `flowtap run` had to say. */
+static void tell_log(struct ft_doctor *doctor)
+{
+    char *path = ft_cli_format("%s/flowtapd.log", doctor->trace), line[1024], last[1024] = "";
+    FILE *log = fopen(path, "re");
+    while (log && fgets(line, sizeof(line), log)) {
+        memcpy(last, line, sizeof(last));
+    }
+    last[strcspn(last, "\n")] = '\0';
+    if (last[0]) {
+        ft_doctor_note(doctor, path, "read it", "the daemon's log %s ends with: %s", path, last);
+    }
+    if (log) {
+        fclose(log);
+    }
+    free(path);
+}
+
+void ft_doctor_trace(struct ft_doctor *doctor)
+{
+    struct ft_trace_reader_options options = {0};
+    struct ft_trace_set_error error = {0};
+    struct ft_trace_set *set;
+    tell_log(doctor);
+    int status = ft_trace_set_open(&doctor->trace, 1, &options, &set, &error);
+    if (status < 0) {
+        tell_unreadable(doctor, error.path ? error.path : doctor->trace, error.error ? error.error : status);
+        free(error.path);
+        return;
+    }
+    if (ft_trace_set_bytes(set) == 0) {
+        ft_doctor_problem(doctor, doctor->trace, "look whether the disk was full",
+                          "%s is empty: nothing was ever written to it", doctor->trace);
+    } else {
+        explain(doctor, set);
+    }
+    ft_trace_set_close(set);
+}
