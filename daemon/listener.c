@@ -19,8 +19,8 @@
 #include "daemon/peers.h"
 #include "daemon/policy.h"
 
-// Clients taken in one go before timers get their turn.
-#define ACCEPT_MAX 256
+// Clients taken in one go before timers get their turn; fewer than the descriptors that are kept (admit.c).
+#define ACCEPT_MAX 32
 
 static int refused(const char *path, int error, const char *what)
 {
@@ -115,7 +115,8 @@ int ft_listener_open(struct ft_daemon *daemon)
 }
 
 // No descriptors: one client is refused with the spare one, else the queue would wake us without end.
-static void refuse_one(struct ft_daemon *daemon)
+// False where not even that can be done now.
+static bool refuse_one(struct ft_daemon *daemon)
 {
     struct ft_listener *listener = &daemon->listener;
     ft_log_limited(FT_LOG_ERR, "no descriptors left: clients are refused; raise the limit of open files");
@@ -125,6 +126,7 @@ static void refuse_one(struct ft_daemon *daemon)
     if (fd >= 0)
         close(fd);
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd >= 0;
 }
 
 // The next that waits; -1 where nobody does, or not now.
@@ -134,9 +136,9 @@ static int accept_one(struct ft_daemon *daemon)
         int fd = accept4(daemon->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0)
             return fd;
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-            refuse_one(daemon);
-        else if (errno != ECONNABORTED && errno != EINTR)
+        bool is_ours = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+        bool may_go_on = errno == ECONNABORTED || errno == EINTR || (is_ours && refuse_one(daemon));
+        if (!may_go_on)
             return -1;
     }
 }
