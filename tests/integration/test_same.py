@@ -17,6 +17,7 @@ import commands
 import harness
 
 OLD_TIME = 1_600_000_000
+UNPACKED = harness.REPO / "build/unpacked/usr/sbin"  # see tests/packages-unpack.txt
 CASES = {case.name: case for case in commands.read_all()}
 
 
@@ -77,13 +78,14 @@ def check_trace(case, trace):
 @pytest.mark.parametrize("name", CASES)
 def test_same_as_untraced(tap, name):
     case = CASES[name]
+    path = f"{os.environ['PATH']}:{UNPACKED}"
     for program in case.needs:
-        harness.needs_program(program)
+        harness.needs(shutil.which(program, path=path), f"{program} is not installed")
     daemon = tap.daemon()  # before both: what lies beside the folder is the same then
-    plain = run_case(case, tap, harness.clean_environment(HOME=tap.work))
-    traced = run_case(case, tap, daemon.env(HOME=tap.work))
+    plain = run_case(case, tap, harness.clean_environment(HOME=tap.work, PATH=path))
+    traced = run_case(case, tap, daemon.env(HOME=tap.work, PATH=path))
     if found := differences(plain, traced):
-        unstable = differences(plain, run_case(case, tap, harness.clean_environment(HOME=tap.work)))
+        unstable = differences(plain, run_case(case, tap, harness.clean_environment(HOME=tap.work, PATH=path)))
         why = "two untraced runs differ as well; the command line has to be made stable:" if unstable else "traced, it differs:"
         pytest.fail("\n".join([why, *(unstable or found)]))
     check_trace(case, daemon.stop(check=False))
