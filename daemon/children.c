@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/daemon.h"
 #include "daemon/exe.h"
-#include "daemon/job.h"
 
 // A child that attaches at all has done so long before; what it waits for here is its admission.
 #define PATIENCE_NS INT64_C(1000000000)
+// How much earlier than its parent's record was read a child may have been admitted; pids do not come round that soon.
+#define EARLIER_NS INT64_C(10000000000)
 #define SEEN_ROOM_MIN 256u
 #define SEEN_ROOM_MAX (1u << 20)
 
@@ -167,18 +169,26 @@ static void put_gap(struct ft_trace_writer *writer, const struct ft_children_exp
     ft_trace_writer_put_gap(writer, &gap);
 }
 
-int64_t ft_children_check(struct ft_children *children, struct ft_trace_writer *writer, int64_t now_ns, bool all)
+// It attached: in this job, or in another one, to which a session, a control group or a user of its own took it.
+static bool is_here(const struct ft_job *job, const struct ft_children_expected *one)
 {
+    int64_t since_ns = one->due_ns - PATIENCE_NS - EARLIER_NS;
+    return is_seen(&job->children, one->pid) || ft_attached_since(&job->daemon->attached, one->pid, since_ns);
+}
+
+int64_t ft_children_check(struct ft_job *job, struct ft_trace_writer *writer, int64_t now_ns, bool all)
+{
+    struct ft_children *children = &job->children;
     int64_t next_ns = INT64_MAX;
     for (struct ft_children_expected **link = &children->expected; *link;) {
         struct ft_children_expected *one = *link;
-        bool is_here = is_seen(children, one->pid);
-        if (!is_here && !all && one->due_ns > now_ns) {
+        bool has_come = is_here(job, one);
+        if (!has_come && !all && one->due_ns > now_ns) {
             next_ns = one->due_ns < next_ns ? one->due_ns : next_ns;
             link = &one->next;
             continue;
         }
-        if (!is_here && writer)
+        if (!has_come && writer)
             put_gap(writer, one, now_ns);
         *link = one->next;
         free(one);

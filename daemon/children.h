@@ -30,6 +30,8 @@ struct ft_children {
     uint32_t seen_room, seen_count;
 };
 
+struct ft_job;
+
 void ft_children_fini(struct ft_children *children);
 void ft_children_note_attached(struct ft_children *children, uint32_t pid);
 
@@ -46,6 +48,6 @@ void ft_children_note_vfork_end(struct ft_drain *drain, struct ft_process *proce
                                 uint32_t pid);
 
 // Gaps for those that had their time, or for all (`all`). Returns when the next one is due, INT64_MAX none.
-int64_t ft_children_check(struct ft_children *children, struct ft_trace_writer *writer, int64_t now_ns, bool all);
+int64_t ft_children_check(struct ft_job *job, struct ft_trace_writer *writer, int64_t now_ns, bool all);
 
 #endif

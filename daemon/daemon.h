@@ -9,6 +9,7 @@
 
 #include <uv.h>
 
+#include "daemon/attached.h"
 #include "daemon/clock.h"
 #include "daemon/config.h"
 #include "daemon/job.h"
@@ -38,6 +39,7 @@ struct ft_daemon {
     uint32_t job_count;
     struct ft_process *by_pid[FT_DAEMON_PIDS];
     uint32_t process_count;
+    struct ft_attached attached;
     struct ft_reserve reserve;
     int64_t realtime_offset_ns; // fixed when the daemon starts
     int64_t started_ns;

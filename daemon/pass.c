@@ -235,7 +235,7 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
             ft_log(FT_LOG_ERR, "job %s of user %u: no file could be made for it: what %u processes did is lost",
                    job->identity.job, job->uid, job->worker_count);
         finish_processes(job, &drain, true);
-        ft_children_check(&job->children, drain.writer, now_ns, true);
+        ft_children_check(job, drain.writer, now_ns, true);
     }
     ft_storage_finish(&job->storage, job, now_ns);
     job->is_all_written = true;
@@ -271,7 +271,7 @@ void ft_pass_run(struct ft_job *job)
             ft_block_run(job, &drain);
             put_records(job, &drain, false);
             finish_processes(job, &drain, false);
-            ft_children_check(&job->children, drain.writer, now_ns, false);
+            ft_children_check(job, drain.writer, now_ns, false);
             write_records(job, &drain);
         }
     }

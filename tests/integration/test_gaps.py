@@ -121,3 +121,13 @@ def test_an_ordinary_tree_has_no_gaps(tap):
     script = "for i in 1 2 3 4 5 6 7 8; do (cat /etc/hostname | tr a b > /dev/null) & done; wait; env -i true; sh -c 'exec cat' < /dev/null"
     trace = tap.run(["bash", "-c", script])
     assert trace.gaps() == []
+
+
+def test_a_child_in_a_session_of_its_own_is_no_gap(tap):
+    # where nothing else tells a job, the session does: the child is another job's, and there it has come
+    daemon = tap.daemon()
+    code = "import subprocess as s; s.run(['sh', '-c', 'cat /etc/hostname; exit 3'], start_new_session=True)"
+    daemon.call(["sh", "-c", "setsid -w cat /etc/hostname; setsid -f -w true; \"$@\"", "sh", "/usr/bin/python3", "-c", code])
+    trace = daemon.stop()
+    assert len({p["job"] for p in trace.processes()}) > 1
+    assert trace.gaps() == []
