@@ -182,14 +182,15 @@ def test_descriptors_that_run_out(tap):
         held.append(subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=daemon.env()))
         tap.cleanup.append(lambda p=held[-1]: harness.end_child(p))
 
-    def refused():
+    def status():
         done = harness.call([harness.FLOWTAP, "status", "--json", "--socket", daemon.socket])
-        return done.returncode == 0 and json.loads(done.stdout)["counters"]["refused_own"]
+        return json.loads(done.stdout) if done.returncode == 0 else None
 
     for process in held[:40]:
         process.stdin.close()
         assert process.wait(harness.DEADLINE_S) == 0
-    harness.wait_until("refusals in status", refused)
+    harness.wait_until("refusals in status", lambda: (status() or {"counters": {"refused_own": 0}})["counters"]["refused_own"])
+    harness.wait_until("room", lambda: (status() or {"gauges": {"processes": 1}})["gauges"]["processes"] == 0)
     assert daemon.call([harness.program("hammer"), 1, 100]).returncode == 0
     for process in held[40:]:
         process.stdin.close()
