@@ -17,14 +17,23 @@
 
 #define HOUSEKEEPING_MS 1000
 
+static void raise_limit(__rlimit_resource_t resource, const char *name)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) < 0 || limit.rlim_cur >= limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(resource, &limit) < 0)
+        ft_log(FT_LOG_WARNING, "the limit of %s stays as it is: %s", name, strerror(errno));
+}
+
+// A private daemon has the limits of the command that it serves. Before anything is written: a file that may not grow is
+// an error to be told, not the end.
 static void raise_limits(void)
 {
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= files.rlim_max)
-        return;
-    files.rlim_cur = files.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &files) < 0)
-        ft_log(FT_LOG_WARNING, "the limit of open files stays as it is: %s", strerror(errno));
+    signal(SIGXFSZ, SIG_IGN);
+    raise_limit(RLIMIT_NOFILE, "open files");
+    raise_limit(RLIMIT_FSIZE, "the size of files");
 }
 
 static void read_host(struct ft_daemon *daemon)
@@ -118,7 +127,6 @@ static void start_signals(struct ft_daemon *daemon)
         uv_unref((uv_handle_t *)&daemon->signals[i]);
     }
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
 }
 
 int ft_daemon_init(struct ft_daemon *daemon)

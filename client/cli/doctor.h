@@ -35,6 +35,7 @@ struct ft_doctor {
     const char *check; /* that runs now */
     /* what checks learned */
     struct ft_run_paths paths;
+    bool lacks_proc;                      /* so that nothing finds where it lies itself */
     bool lacks_files;                     /* so few that nothing can be tried */
     bool has_library, has_daemon;         /* of flowtap's own installation, and good */
     char *const *environment;             /* that is looked at; NULL-terminated */
@@ -42,6 +43,7 @@ struct ft_doctor {
     const char *values[FT_SETTING_COUNT]; /* of the FLOWTAP variables in it; NULL: not set */
     bool has_settings;                    /* any of them */
     bool is_preloaded;                    /* LD_PRELOAD names the recorder */
+    bool is_of_site;                      /* /etc/ld.so.preload does */
     bool is_loaded;                       /* it is loaded here, as it would be in any program started from here */
     unsigned settings_ignored;            /* as the recorder counts them */
     unsigned settings_told;               /* of these: in findings */

@@ -171,8 +171,10 @@ static void add(struct ft_doctor *doctor, struct filter *filter, const char *ite
     filter->own++;
     if (!pattern || ft_setting_use_of_glob(strlen(pattern), filter->count) == FT_SETTING_IGNORED) {
         doctor->settings_ignored++;
-        ft_doctor_problem(doctor, NULL, "shorten the pattern, or give fewer", "%s: '%s' is ignored: %s", filter->name,
-                          quote,
+        ft_doctor_problem(doctor, NULL,
+                          bytes < FT_PAGE_BYTES && !pattern ? "give an absolute one"
+                                                            : "shorten the pattern, or give fewer",
+                          "%s: '%s' is ignored: %s", filter->name, quote,
                           filter->count == FT_SETTING_GLOBS_MAX ? "there are more than 32 patterns"
                           : bytes < FT_PAGE_BYTES && !pattern   ? "it is relative, and there is no current folder"
                                                                 : "it has 4096 bytes or more");

@@ -26,6 +26,9 @@ enum { DAEMON_MS = 10000 };
 void ft_doctor_daemon(struct ft_doctor *doctor)
 {
     char error[PATH_MAX + 256], text[512], word[] = "--version", *name = doctor->paths.daemon;
+    if (doctor->lacks_proc) {
+        return;
+    }
     if (ft_run_paths_find_daemon(&doctor->paths, error, sizeof(error)) < 0) {
         ft_doctor_problem(doctor, name, "install flowtapd beside flowtap; `flowtap run` needs it", "%s", error);
         return;
@@ -183,6 +186,9 @@ bool ft_doctor_inspect_library(struct ft_doctor *doctor, const char *path)
 void ft_doctor_library(struct ft_doctor *doctor)
 {
     char error[PATH_MAX + 256];
+    if (doctor->lacks_proc) {
+        return;
+    }
     if (ft_run_paths_find_library(&doctor->paths, error, sizeof(error)) < 0) {
         ft_doctor_problem(doctor, NULL, "install the library beside flowtap, in ../lib", "%s", error);
     } else {

@@ -43,7 +43,6 @@ static void tell_recorder(struct ft_doctor *doctor, const char *entry, const cha
 {
     char resolved[PATH_MAX];
     bool has_slash = strchr(entry, '/');
-    doctor->is_preloaded = true;
     if (is_loaded(entry)) {
         if (entry[0] != '/' && has_slash) {
             ft_doctor_note(doctor, entry, "name it by its absolute path",
@@ -115,6 +114,8 @@ void ft_doctor_preload(struct ft_doctor *doctor)
     doctor->is_loaded = dlsym(RTLD_DEFAULT, "flowtap_shim_version");
     unsigned in_list = list ? read_list(doctor, list, " :", "LD_PRELOAD") : 0;
     unsigned in_file = read_list(doctor, file, " :\t\n", PRELOAD_FILE);
+    doctor->is_preloaded = in_list > 0;
+    doctor->is_of_site = in_file > 0;
     if (in_list + in_file > 1) {
         ft_doctor_note(doctor, NULL, "nothing need be done: the second copy stays out of the way",
                        "the library is preloaded %u times (LD_PRELOAD %u, " PRELOAD_FILE " %u)", in_list + in_file,
@@ -130,7 +131,7 @@ static void tell_on(struct ft_doctor *doctor)
 {
     if (doctor->is_loaded) {
         ft_doctor_ok(doctor, NULL, "FLOWTAP=1 and the library is preloaded: what is started from here is recorded");
-    } else if (!doctor->is_preloaded) {
+    } else if (!doctor->is_preloaded && !doctor->is_of_site) {
         char *advice = ft_cli_format("set LD_PRELOAD=%s too, or use `flowtap run`",
                                      doctor->has_library ? doctor->paths.library : LIBRARY_NAME);
         ft_doctor_problem(doctor, NULL, advice,
@@ -154,6 +155,9 @@ void ft_doctor_environment(struct ft_doctor *doctor)
         ft_doctor_problem(doctor, NULL, "set FLOWTAP=1, or use `flowtap run`",
                           "the library is preloaded, but FLOWTAP is %s: it does nothing",
                           on ? *on ? "0" : "empty" : "not set");
+    } else if (doctor->is_of_site && use == FT_SETTING_OFF) {
+        ft_doctor_note(doctor, PRELOAD_FILE, "set FLOWTAP=1 to be recorded, or use `flowtap run`",
+                       PRELOAD_FILE " preloads the library for everybody; it does nothing where FLOWTAP is not 1");
     } else if (on && use == FT_SETTING_OFF) {
         ft_doctor_note(doctor, NULL, "`flowtap run` sets FLOWTAP=1 for its command",
                        "FLOWTAP is %s: nothing is recorded by itself", *on ? "0" : "empty");

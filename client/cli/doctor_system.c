@@ -62,7 +62,7 @@ void ft_doctor_limits(struct ft_doctor *doctor)
                           (uint64_t)files.rlim_max);
     }
     if (doctor->lacks_files && files.rlim_max >= FILES_NEEDED) {
-        ft_doctor_note(doctor, NULL, "raise the limit (ulimit -n) for `flowtap run`, which needs more",
+        ft_doctor_note(doctor, NULL, "raise the limit (ulimit -n): `flowtap run` needs more",
                        "only %" PRIu64 " files may be open at a time: nothing is tried here", (uint64_t)files.rlim_cur);
     }
     if (size.rlim_max < segment_bytes()) {
@@ -70,9 +70,10 @@ void ft_doctor_limits(struct ft_doctor *doctor)
                           "files may not be larger than %s: the memory that events go to takes %s, and programs stay "
                           "untraced (gap rlimit)",
                           ft_units_bytes(&bytes, size.rlim_max), ft_units_bytes(&needed, segment_bytes()));
-    } else if (size.rlim_cur != RLIM_INFINITY) {
-        ft_doctor_note(doctor, NULL, "raise the limit (ulimit -f) for `flowtap run`, whose daemon has it too",
-                       "files may not be larger than %s, a trace neither", ft_units_bytes(&bytes, size.rlim_cur));
+    } else if (size.rlim_max != RLIM_INFINITY) {
+        ft_doctor_note(doctor, NULL,
+                       "raise the hard limit (ulimit -Hf) for a long `flowtap run`, whose daemon has it too",
+                       "files may not be larger than %s, a trace neither", ft_units_bytes(&bytes, size.rlim_max));
     }
     if (space.rlim_cur < FT_ADDRESS_SPACE_SMALL) {
         ft_doctor_note(doctor, NULL, "raise the limit (ulimit -v) if events are dropped (ring_full)",
@@ -155,6 +156,7 @@ void ft_doctor_sandbox(struct ft_doctor *doctor)
 {
     FILE *status = fopen("/proc/self/status", "re");
     if (!status) {
+        doctor->lacks_proc = true;
         ft_doctor_problem(doctor, "/proc",
                           errno == EMFILE ? "raise the limit of open files (ulimit -n)"
                                           : "mount it (mount -t proc proc /proc)",

@@ -108,12 +108,27 @@ static void trace_something(struct ft_doctor *doctor, struct ft_run_paths *paths
     }
 }
 
+/* What would fail for a reason that was told need not be tried. */
+static bool is_hopeless(const struct ft_doctor *doctor)
+{
+    static const char *const checks[] = {"limits", "memory", "sandbox", "work"};
+    for (size_t i = 0; i < doctor->finding_count; i++) {
+        const struct ft_finding *finding = &doctor->findings[i];
+        for (size_t k = 0; finding->severity == FT_SEVERITY_PROBLEM && k < sizeof(checks) / sizeof(checks[0]); k++) {
+            if (strcmp(finding->check, checks[k]) == 0) {
+                return true;
+            }
+        }
+    }
+    return !doctor->has_daemon || !doctor->has_library;
+}
+
 void ft_doctor_try(struct ft_doctor *doctor)
 {
     char error[PATH_MAX + 256];
     struct ft_run_paths paths = doctor->paths;
-    if (!doctor->has_daemon || !doctor->has_library) {
-        return; /* said before */
+    if (is_hopeless(doctor)) {
+        return;
     }
     if (ft_run_paths_make_folder(&paths, error, sizeof(error)) < 0) {
         return; /* said before */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -46,6 +47,16 @@ static bool place_descriptors(int log_fd, int ready_fd, int hold_fd)
     return is_done;
 }
 
+/* The descriptors are placed above those of the command, which may have few. */
+static void raise_files_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 static void reset_signals(void)
 {
     sigset_t none;
@@ -80,9 +91,12 @@ static _Noreturn void become_daemon(const struct ft_run_daemon_options *options,
                           "--set",          ready,   "--set",       hold,    "--set", follow,  NULL};
     setsid();
     reset_signals();
+    raise_files_limit();
     if (place_descriptors(log_fd, ready_fd, hold_fd)) {
         execve(options->program, (char *const *)(void *)argv, environment);
         dprintf(STDERR_FILENO, "cannot run %s: %s\n", options->program, strerror(errno));
+    } else {
+        dprintf(log_fd, "its descriptors cannot be placed: %s (ulimit -n)\n", strerror(errno));
     }
     _exit(127);
 }

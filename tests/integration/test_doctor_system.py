@@ -109,6 +109,38 @@ def test_a_limit_that_lets_nothing_attach(limits, name, word):
     assert word in verdict.problem(name)
 
 
+def test_a_limit_of_which_the_rest_follows_has_one_problem():
+    for limits in ({"RLIMIT_NOFILE": 4}, {"RLIMIT_FSIZE": 10240}):
+        doctor(preexec_fn=limited(**limits)).problem("limits")
+
+
+def test_limits_that_let_through_what_is_needed_are_notes():
+    assert "a trace neither" in doctor(preexec_fn=limited(RLIMIT_FSIZE=1 << 30)).note("limits")
+    assert "nothing is tried" in doctor(preexec_fn=limited(RLIMIT_NOFILE=6)).note("limits")
+
+
+def test_no_proc(tap):
+    harness.needs(os.geteuid() == 0, "unmounting needs root")
+    done = harness.call(["unshare", "-m", "sh", "-c", f"umount -l /proc && exec {harness.FLOWTAP} doctor --json"])
+    harness.needs(done.stdout, f"no mount namespace: {done.stderr.decode()}")
+    problems = [c for c in json.loads(done.stdout)["checks"] if not c["ok"]]
+    assert [c["name"] for c in problems] == ["sandbox"] and "mount it" in problems[0]["advice"], problems
+
+
+def test_a_preload_for_everybody(tap):
+    harness.needs(os.geteuid() == 0, "mounting needs root")
+    script = (f"mount -t tmpfs none {tap.work} && cd {tap.work} && mkdir u w && mount -t overlay "
+              f"-o lowerdir=/etc,upperdir={tap.work}/u,workdir={tap.work}/w none /etc && "
+              f"echo {harness.PRELOAD} > /etc/ld.so.preload && {harness.FLOWTAP} doctor --json -- true && "
+              f"LD_PRELOAD={harness.PRELOAD} FLOWTAP=1 {harness.FLOWTAP} doctor -- true")
+    done = harness.call(["unshare", "-m", "sh", "-c", script])
+    harness.needs(done.stdout, f"no mount namespace with an overlay: {done.stderr.decode()}")
+    first, _, text = done.stdout.decode().partition("\n}\n")
+    document = json.loads(first + "}")
+    assert any(c["name"] == "environment" and "for everybody" in c["what"] for c in document["checks"])
+    assert document["ok"] and "2 times (LD_PRELOAD 1, /etc/ld.so.preload 1)" in text
+
+
 def test_a_small_address_space_is_a_note():
     verdict = doctor(preexec_fn=limited(RLIMIT_AS=200 << 20))
     assert "address space" in verdict.note("limits") and verdict.of("ok", "try")

@@ -3,11 +3,31 @@
 
 import os
 import pty
+import resource
 import signal
 import subprocess
 
+import pytest
+
 import harness
 import traced
+
+
+@pytest.mark.parametrize("limit,value", [(resource.RLIMIT_FSIZE, 10240), (resource.RLIMIT_NOFILE, 12)])
+def test_a_small_limit_of_the_shells_own_is_no_hindrance(tap, limit, value):
+    """The soft one: a private daemon raises it for itself; the command has it as it was."""
+    hard = resource.getrlimit(limit)[1]
+    done = harness.call([harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", "cat", "/proc/self/limits"],
+                        preexec_fn=lambda: resource.setrlimit(limit, (value, hard)))
+    assert done.returncode == 0 and f" {value} ".encode() in done.stdout, done.stderr
+    assert harness.read_command("summary", "--json", tap.folder / "t").returncode == 0
+
+
+def test_a_limit_on_files_that_cannot_be_raised_is_no_end(tap):
+    """Nothing attaches then; the command runs all the same."""
+    done = harness.call([harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", "cat", "/etc/hostname"],
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10240, 10240)))
+    assert done.returncode == 0 and done.stdout == open("/etc/hostname", "rb").read(), done.stderr
 
 
 def test_default_folder_is_named_after_the_command(tap):
