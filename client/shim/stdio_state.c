@@ -4,7 +4,18 @@
 #include "proto/calls.h"
 
 /* glibc's struct _IO_FILE, as <bits/types/struct_FILE.h> shows it; the flags' values are in its libio.h. */
-enum { STREAM_UNBUFFERED = 0x2, STREAM_ERROR = 0x20, STREAM_IN_BACKUP = 0x100, STREAM_WRITING = 0x800 };
+enum {
+    STREAM_UNBUFFERED = 0x2,
+    STREAM_ERROR = 0x20,
+    STREAM_IN_BACKUP = 0x100,
+    STREAM_WRITING = 0x800,
+    STREAM_OF_FILE = 0x2000
+};
+
+int ft_stdio_descriptor(const FILE *stream)
+{
+    return (stream->_flags & STREAM_OF_FILE) && stream->_fileno >= 0 ? stream->_fileno : -1;
+}
 
 /* What ungetc put back counts too: it came out of the buffer before. The buffer itself stands aside meanwhile. */
 static size_t buffered_input(const FILE *stream)
@@ -25,7 +36,7 @@ static size_t pending_output(const FILE *stream)
 
 static struct ft_fd *slot_of(FILE *stream)
 {
-    struct ft_fd *slot = stream->_fileno >= 0 ? ft_fd_find(stream->_fileno) : NULL;
+    struct ft_fd *slot = ft_fd_find(ft_stdio_descriptor(stream));
     if (slot == NULL || ft_thread.vfork_depth != 0)
         return slot;
     if (slot->stream != stream) {
@@ -75,7 +86,7 @@ void ft_stdio_begin(struct ft_stdio *io, unsigned call)
     io->unseen = 0;
     io->position_before = -1;
     FILE *stream = io->args.stream;
-    if (stream != NULL && stream->_fileno >= 0) {
+    if (stream != NULL && ft_stdio_descriptor(stream) >= 0) {
         io->args.has_fd = 1;
         io->args.fd = stream->_fileno;
     }
@@ -164,7 +175,8 @@ void ft_stdio_end_input(struct ft_stdio *io, unsigned call, long result, uint64_
 /* Where a stream that reads byte by byte is: next to its own system calls, two more are no cost. */
 static int64_t unbuffered_position(const FILE *stream)
 {
-    if (stream == NULL || stream->_fileno < 0 || !(stream->_flags & STREAM_UNBUFFERED) || ft_process.sandboxed)
+    if (stream == NULL || ft_stdio_descriptor(stream) < 0 || !(stream->_flags & STREAM_UNBUFFERED) ||
+        ft_process.sandboxed)
         return -1;
     return ft_sys(SYS_lseek, stream->_fileno, 0, SEEK_CUR);
 }
@@ -211,7 +223,7 @@ void ft_stdio_end_seek(struct ft_stdio *io, unsigned call, long result)
     const FILE *stream = io->args.stream;
     uint64_t moved = 0;
     int is_new = stream->_offset != io->offset_before || (io->flags_before & STREAM_WRITING);
-    if (result == 0 && is_new && stream->_fileno >= 0 && !(stream->_flags & STREAM_WRITING) && stream->_mode <= 0)
+    if (result == 0 && is_new && io->args.has_fd && !(stream->_flags & STREAM_WRITING) && stream->_mode <= 0)
         moved = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
     if (io->state.slot != NULL && ft_thread.vfork_depth == 0)
         __atomic_store_n(&io->state.slot->counted, (uint32_t)buffered_input(stream), __ATOMIC_RELAXED);
@@ -254,17 +266,17 @@ void ft_stdio_flush_unseen(FILE *stream)
 static void visit_streams(void (*visit)(FILE *, struct ft_fd *))
 {
     if (stdout != NULL)
-        ft_fd_make(stdout->_fileno);
+        ft_fd_make(ft_stdio_descriptor(stdout));
     for (int fd = 0; fd < FT_FD_DIRECT; fd++) {
         struct ft_fd *slot = ft_fd_find(fd);
         if (slot == NULL) {
             fd |= FT_FD_LEAF - 1;
             continue;
         }
-        if (fd == 1 && slot->stream == NULL && stdout != NULL && stdout->_fileno == 1)
+        if (fd == 1 && slot->stream == NULL && stdout != NULL && ft_stdio_descriptor(stdout) == 1)
             slot->stream = stdout;
         FILE *stream = slot->stream;
-        if (stream != NULL && stream->_fileno == fd)
+        if (stream != NULL && ft_stdio_descriptor(stream) == fd)
             visit(stream, slot);
     }
 }

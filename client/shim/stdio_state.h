@@ -22,6 +22,8 @@ struct ft_stdio {
     uint64_t unseen;                         /* output: put by inlined code since the last recorded call */
 };
 
+/* -1 where it has none: streams in memory have anything in the place where others keep it. */
+int ft_stdio_descriptor(const FILE *stream);
 /* With io->args given; fills args.fd from args.stream (which may be NULL: no stream). */
 void ft_stdio_begin(struct ft_stdio *io, unsigned call);
 /* `delivered`: bytes that the call itself gave to or took from the program. */

@@ -132,18 +132,18 @@
         ft_stdio_end_seek(&io, id, 0);                                           \
     }
 
-#define FT_SHAPE_FOPEN(id, name, returns, params, arguments, got, ...)       \
-    FT_ENTRY(returns, name, params, arguments)                               \
-    {                                                                        \
-        FT_REAL(returns, name, params);                                      \
-        if (ft_unlikely(!ft_enter()))                                        \
-            return real arguments;                                           \
-        struct ft_call_state state;                                          \
-        ft_path_begin(&state, id);                                           \
-        returns r = real arguments;                                          \
-        const struct ft_args args = {__VA_ARGS__};                           \
-        ft_stream_opened(&state, id, &args, r != NULL ? r->_fileno : -1, 0); \
-        return r;                                                            \
+#define FT_SHAPE_FOPEN(id, name, returns, params, arguments, got, ...)                   \
+    FT_ENTRY(returns, name, params, arguments)                                           \
+    {                                                                                    \
+        FT_REAL(returns, name, params);                                                  \
+        if (ft_unlikely(!ft_enter()))                                                    \
+            return real arguments;                                                       \
+        struct ft_call_state state;                                                      \
+        ft_path_begin(&state, id);                                                       \
+        returns r = real arguments;                                                      \
+        const struct ft_args args = {__VA_ARGS__};                                       \
+        ft_stream_opened(&state, id, &args, r != NULL ? ft_stdio_descriptor(r) : -1, 0); \
+        return r;                                                                        \
     }
 
 #define FT_CALL FT_MAKE
@@ -224,13 +224,13 @@ static FILE *reopen(unsigned call, FILE *(*real)(const char *, const char *, FIL
 {
     struct ft_call_state state;
     uint64_t unseen = f != NULL ? ft_stdio_take_unseen(f) : 0;
-    int before = f != NULL ? f->_fileno : -1;
+    int before = f != NULL ? ft_stdio_descriptor(f) : -1;
     ft_path_begin(&state, call);
     if (before >= 0)
         ft_fd_closing(before);
     FILE *r = real(path, mode, f);
     const struct ft_args args = {PATH(path), RET(STREAM)};
-    stream_opened(&state, call, &args, r != NULL ? r->_fileno : -1, 0, unseen);
+    stream_opened(&state, call, &args, r != NULL ? ft_stdio_descriptor(r) : -1, 0, unseen);
     return r;
 }
 
@@ -260,6 +260,6 @@ FT_EXPORT(FILE *, popen, (const char *command, const char *mode))
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
     FILE *r = real(command, mode);
     const struct ft_args args = {RET(STREAM)};
-    ft_stream_opened(&state, FT_CALL_ID_popen, &args, r != NULL ? r->_fileno : -1, 0);
+    ft_stream_opened(&state, FT_CALL_ID_popen, &args, r != NULL ? ft_stdio_descriptor(r) : -1, 0);
     return r;
 }

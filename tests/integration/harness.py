@@ -113,7 +113,8 @@ def program(name):
     newest = max(source.stat().st_mtime, (PROGRAMS / "record.h").stat().st_mtime)
     if not built.exists() or built.stat().st_mtime < newest:
         made = call(["make", "-s", f"O={BUILD}", built], cwd=REPO, deadline=120)
-        assert made.returncode == 0 and built.exists(), made.stderr.decode()
+        assert made.returncode == 0, made.stderr.decode()
+        needs(built.exists(), f"{name} is not built here: {made.stdout.decode().strip()}")
     return built
 
 

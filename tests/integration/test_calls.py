@@ -15,12 +15,17 @@ FAMILIES = [
     ("calls_fortified", ()),
     ("calls_stdio", ("__overflow",)),
     ("calls_dup", ()),
+    ("calls_close", ()),
     ("calls_names", ()),
     ("calls_dir", ()),
     ("calls_data", ("shm_unlink",)),
     ("calls_temp", ()),
     ("calls_shared", ("fork", "_exit")),
     ("calls_aio", ("aio_error", "aio_return", "aio_suspend")),
+    ("calls_aio64", ("aio_error64", "aio_return64", "aio_suspend64")),
+    ("calls_libaio", ()),
+    ("calls_more", ("_exit",)),
+    ("calls_wide", ()),
 ]
 
 
