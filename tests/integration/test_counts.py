@@ -195,6 +195,10 @@ def test_sixteen_threads(tap):
     assert (shared["writes"], shared["reads"], shared["opens"]) == (3 * sum(20 + n for n in range(16)), 3 * 16 * 5, 1)
 
 
+def test_fortified_calls(tap):
+    strace_diff.compare(tap, [harness.program("calls_fortified")])
+
+
 def test_coverage_stands_beside_the_kernels_figures(tap):
     (tap.work / "big").write_bytes(b"x" * 50_000_000)
     trace = tap.run(["cat", "big"])

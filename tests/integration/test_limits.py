@@ -53,12 +53,22 @@ def test_prlimit_n4(tap):
         trace.summary()["gaps"]
 
 
-@pytest.mark.parametrize("how", ["range", "from", "loop", "syscall"])
-def test_closing_every_descriptor(tap, how):
-    trace = tap.run([harness.program("close_all"), how])
+CLOSINGS = [(how, then) for how in ("range", "unshared", "from", "loop", "syscall")
+            for then in ("nothing", "fork", "exec", "limit", "all")] + [("marked", "nothing"), ("marked", "exec")]
+
+
+@pytest.mark.parametrize("how, then", CLOSINGS)
+def test_closing_every_descriptor(tap, how, then):
+    """The file holds what the program wrote and nothing else, and the trace all of it."""
+    argv = [harness.program("close_all"), how, then]
+    assert tap.plain(argv).returncode == 0
+    trace = tap.run(argv)
     assert (tap.work / "file").read_bytes() == b"line\n" * 1000
     writes = trace.events(name="write", path=str(tap.work / "file"))
-    assert len(writes) == 1000 and {w["fd"] for w in writes} == {3}
+    if then == "limit" and not writes:
+        assert trace.gaps(), "neither traced nor a gap"
+    else:
+        assert len(writes) == 1000 and {w["fd"] for w in writes} == {0 if then == "all" else 3}
 
 
 def test_no_descriptor_of_ours_is_seen(tap):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the compiler makes of ordinary calls under _FORTIFY_SOURCE where sizes are not known when it compiles.
-// CFLAGS: -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+// CFLAGS: -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
@@ -37,6 +37,30 @@ static void descriptors(void)
     GIVES(0, "close", "data", fd, NA, NA, close(fd));
     GIVES(4, "__readlink_chk", "link", NA, NA, NA, readlink("link", buffer, many));
     GIVES(4, "__readlinkat_chk", "link", NA, NA, NA, readlinkat(AT_FDCWD, "link", buffer, many));
+    CHECK(CALL("__realpath_chk", "link", NA, NA, NA, realpath("link", buffer)));
+}
+
+static void sockets(void)
+{
+    int s[2];
+    CHECK(CALL("socketpair", NULL, NA, NA, NA, socketpair(AF_UNIX, SOCK_STREAM, 0, s)) == 0);
+    GIVES(200, "send", NULL, s[0], 200, NA, send(s[0], buffer, 200, 0));
+    GIVES(100, "__recv_chk", NULL, s[1], 100, NA, recv(s[1], buffer, many, 0));
+    GIVES(100, "__recvfrom_chk", NULL, s[1], 100, NA, recvfrom(s[1], buffer, many, 0, NULL, NULL));
+}
+
+// Memory whose size only the third level knows.
+static void third_level(void)
+{
+    char *room = malloc(many);
+    int fd = CALL("__open_2", "data", NA, NA, NA, open("data", flags));
+    GIVES(100, "__read_chk", "data", fd, 100, 0, read(fd, room, many));
+    GIVES(0, "close", "data", fd, NA, NA, close(fd));
+    FILE *f = CALL("fopen", "data", NA, NA, NA, fopen("data", "r"));
+    GIVES(100UL, "__fread_chk", "data", NA, 100, NA, fread(room, 1, many, f));
+    CHECK(CALL("__fgets_chk", "data", NA, NA, NA, fgets(room, (int)many, f)));
+    GIVES(0, "fclose", "data", NA, NA, NA, fclose(f));
+    free(room);
 }
 
 static int vprint(FILE *f, const char *format, ...)
@@ -75,6 +99,8 @@ int main(void)
     fresh_file("data", buffer);
     record_open();
     descriptors();
+    sockets();
+    third_level();
     streams();
     return 0;
 }
