@@ -3,37 +3,73 @@
 
 #include "client/shim/glob.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
 
 enum { PART_BYTES = (FT_RECORD_SLOTS_MAX - 1) * FT_SLOT_BYTES - 16, SMALL_SCRATCH = 256 };
 
-/* One page for reading names into; whoever does not get it makes do with a little of the stack. */
-static char *scratch_page;
-static uint32_t scratch_busy;
+/*
+ * Pages for reading names into; who does not get one makes do with a little of the stack. A holder may never give its
+ * page back: a handler's jump or a cancellation left it, or its thread ended. So a page says whose it is, and one that
+ * seems to be left is taken over. Who was only interrupted (by a handler with a stack of its own, above it) sees that
+ * when it gives the page back.
+ */
+enum { SCRATCH_PAGES = 4, FRAME_BITS = 42, FRAME_SHIFT = 5 };
+static struct scratch {
+    uint64_t holder; /* tid << FRAME_BITS | address of the holder's frame >> FRAME_SHIFT; 0: free */
+    char *page;
+} scratch[SCRATCH_PAGES];
 
-static char *scratch_get(void)
+static uint64_t holder_of(const void *frame)
 {
-    if (__atomic_exchange_n(&scratch_busy, 1, __ATOMIC_ACQUIRE) != 0)
+    return (uint64_t)ft_thread.tid << FRAME_BITS |
+           ((uintptr_t)frame >> FRAME_SHIFT & ((UINT64_C(1) << FRAME_BITS) - 1));
+}
+
+/* By a call of this thread whose frame is not above the one that asks, or, which the kernel must tell, by a thread that ended. */
+static int is_left(uint64_t holder, uint64_t asking, int may_ask)
+{
+    uint64_t tid = holder >> FRAME_BITS;
+    if (tid == asking >> FRAME_BITS)
+        return holder <= asking;
+    return may_ask && ft_sys(SYS_tgkill, ft_process.pid, tid, 0) == -ESRCH;
+}
+
+static struct scratch *scratch_get(const void *frame)
+{
+    uint64_t asking = holder_of(frame);
+    for (int i = 0; i < 2 * SCRATCH_PAGES; i++) {
+        struct scratch *one = &scratch[i % SCRATCH_PAGES];
+        uint64_t holder = __atomic_load_n(&one->holder, __ATOMIC_RELAXED);
+        if (holder != 0 && !is_left(holder, asking, i >= SCRATCH_PAGES))
+            continue;
+        if (!__atomic_compare_exchange_n(&one->holder, &holder, asking, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        if (one->page == NULL)
+            one->page = ft_arena_page();
+        if (one->page != NULL)
+            return one;
+        __atomic_store_n(&one->holder, 0, __ATOMIC_RELEASE);
         return NULL;
-    if (scratch_page == NULL)
-        scratch_page = ft_arena_page();
-    if (scratch_page == NULL)
-        __atomic_store_n(&scratch_busy, 0, __ATOMIC_RELEASE);
-    return scratch_page;
+    }
+    return NULL;
 }
 
-static void scratch_put(char *page)
+/* 1: what was read into it was not overwritten. */
+static int scratch_put(struct scratch *taken, const void *frame)
 {
-    if (page != NULL)
-        __atomic_store_n(&scratch_busy, 0, __ATOMIC_RELEASE);
+    uint64_t holder = holder_of(frame);
+    return taken == NULL ||
+           __atomic_compare_exchange_n(&taken->holder, &holder, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* A child forked while another thread held it finds it free again. */
+/* A child forked while another thread held one finds it free again. */
 void ft_name_reset(void)
 {
-    scratch_busy = 0;
+    for (int i = 0; i < SCRATCH_PAGES; i++)
+        scratch[i].holder = 0;
 }
 
 struct definition {
@@ -114,23 +150,24 @@ static size_t cwd_path(char *buffer, size_t room)
     return n > 0 && buffer[0] == '/' ? without_deleted(buffer, (size_t)n) : 0;
 }
 
-static uint32_t cwd_file(void)
+uint32_t ft_name_cwd(void)
 {
     uint32_t known = __atomic_load_n(&ft_process.cwd_file, __ATOMIC_RELAXED);
     if (ft_thread.vfork_moved)
         return 0;
     if (known != 0 || ft_process.sandboxed || ft_thread.vfork_depth != 0)
         return known;
-    char small[SMALL_SCRATCH], *page = scratch_get();
-    char *buffer = page != NULL ? page : small;
-    size_t n = cwd_path(buffer, page != NULL ? FT_PAGE_BYTES : SMALL_SCRATCH);
+    struct scratch *taken = scratch_get(__builtin_frame_address(0));
+    char small[SMALL_SCRATCH], *buffer = taken != NULL ? taken->page : small;
+    size_t n = cwd_path(buffer, taken != NULL ? FT_PAGE_BYTES : SMALL_SCRATCH);
     uint32_t file = 0;
     if (n > 0) {
         struct definition d = {.type = FT_DEFINE_CWD, .bytes = buffer, .n = n};
         file = define(&d);
-        __atomic_store_n(&ft_process.cwd_file, file, __ATOMIC_RELAXED);
     }
-    scratch_put(page);
+    if (!scratch_put(taken, __builtin_frame_address(0)))
+        return 0;
+    __atomic_store_n(&ft_process.cwd_file, file, __ATOMIC_RELAXED);
     return file;
 }
 
@@ -171,9 +208,10 @@ static int is_wanted(int dirfd, const char *path, size_t n)
         return ft_settings_wants(path, n);
     if (ft_process.sandboxed || ft_thread.vfork_depth != 0)
         return is_absolute ? ft_settings_wants(path, n) : 1;
-    char *page = scratch_get();
-    if (page == NULL)
+    struct scratch *taken = scratch_get(__builtin_frame_address(0));
+    if (taken == NULL)
         return 1;
+    char *page = taken->page;
     long base = 0;
     if (!is_absolute)
         base = dirfd == FT_AT_FDCWD ? ft_sys(SYS_getcwd, page, FT_PAGE_BYTES) - 1
@@ -184,8 +222,7 @@ static int is_wanted(int dirfd, const char *path, size_t n)
         ft_copy(page + base + 1, path, n);
         wanted = ft_settings_wants(page, ft_glob_squeeze(page, (size_t)base + 1 + n));
     }
-    scratch_put(page);
-    return wanted;
+    return !scratch_put(taken, __builtin_frame_address(0)) || wanted;
 }
 
 uint32_t ft_name_path(int dirfd, const char *path, int *is_cut)
@@ -199,7 +236,7 @@ uint32_t ft_name_path(int dirfd, const char *path, int *is_cut)
         return FT_FILE_EXCLUDED;
     struct definition d = {.type = FT_DEFINE_PATH, .bytes = path, .n = n, .flags = *is_cut ? FT_DEFINE_CUT : 0u};
     if (path[0] != '/' && dirfd != FT_AT_SEARCHED)
-        d.base = dirfd == FT_AT_FDCWD ? cwd_file() : directory_file(dirfd);
+        d.base = dirfd == FT_AT_FDCWD ? ft_name_cwd() : directory_file(dirfd);
     if (d.base == FT_FILE_EXCLUDED)
         d.base = 0;
     return define(&d);
@@ -248,9 +285,9 @@ uint32_t ft_name_descriptor(int fd, struct ft_inode *inode)
     ft_name_inode(fd, inode);
     if (!inode->known)
         return 0;
-    char small[SMALL_SCRATCH], *page = scratch_get();
-    char *buffer = page != NULL ? page : small;
-    size_t room = page != NULL ? FT_PAGE_BYTES - 1 : SMALL_SCRATCH;
+    struct scratch *taken = scratch_get(__builtin_frame_address(0));
+    char small[SMALL_SCRATCH], *buffer = taken != NULL ? taken->page : small;
+    size_t room = taken != NULL ? FT_PAGE_BYTES - 1 : SMALL_SCRATCH;
     long n = readlink_of(fd, buffer, room);
     if (n < 0)
         n = 0; /* no /proc here: kind and inode are known all the same */
@@ -263,6 +300,5 @@ uint32_t ft_name_descriptor(int fd, struct ft_inode *inode)
             d.flags = FT_DEFINE_CUT;
         file = define(&d);
     }
-    scratch_put(page);
-    return file;
+    return scratch_put(taken, __builtin_frame_address(0)) ? file : 0;
 }

@@ -17,6 +17,9 @@ uint32_t ft_name_path(int dirfd, const char *path, int *is_cut);
 /* Defines a descriptor by what the kernel says of it; fills *inode. As above. Makes system calls. */
 uint32_t ft_name_descriptor(int fd, struct ft_inode *inode);
 
+/* File id of the working directory; 0 where it has no name that can be asked for. */
+uint32_t ft_name_cwd(void);
+
 /* Defines any string under a new id. Returns 0 where there was no slot. */
 uint32_t ft_name_string(const char *text, size_t n);
 
