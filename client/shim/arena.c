@@ -44,6 +44,8 @@ void *ft_arena_page(void)
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (made < 0 && made > -4096)
             return NULL;
+        if (ft_process.unlock_pages)
+            ft_sys(SYS_munlock, made, ARENA_PAGES * FT_PAGE_BYTES);
         /* Two threads may each make one: the loser's goes back. */
         if (!__atomic_compare_exchange_n(&arena, &seen, (uint64_t)made + ARENA_PAGES, 0, __ATOMIC_ACQ_REL,
                                          __ATOMIC_RELAXED))

@@ -30,35 +30,49 @@ static int attach_process(enum ft_image image)
 {
     ft_process.lines_used = 1;
     ft_process.next_id = FT_FILE_FIRST;
+    /* First: who forks meanwhile in another thread has a child that does not wait for this to be done. */
+    ft_sys(SYS_madvise, &ft_wiped_page, FT_PAGE_BYTES, FT_MADV_WIPEONFORK);
     long error = ft_segment_make(image);
     if (error != 0) {
         ft_debug_say("not attached, errno", -error);
         ft_turn_off();
         return 0;
     }
-    ft_sys(SYS_madvise, &ft_wiped_page, FT_PAGE_BYTES, FT_MADV_WIPEONFORK);
     __atomic_store_n(&ft_wiped.base, ft_process.base, __ATOMIC_RELEASE);
     __atomic_store_n(&ft_wiped.attach, FT_ATTACH_DONE, __ATOMIC_RELEASE);
     FT_TEST_POINT(attached);
     return 1;
 }
 
+/* Events that no line of their own holds. */
+static void count_on_shared_line(uint32_t count)
+{
+    struct ft_line *shared = ft_page(ft_process.lines_page);
+    __atomic_fetch_add(&shared->emitted, count, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&shared->dropped_limit, count, __ATOMIC_RELAXED);
+}
+
+static void count_missed(void)
+{
+    if (ft_unlikely(__atomic_load_n(&ft_process.missed, __ATOMIC_RELAXED) != 0))
+        count_on_shared_line(__atomic_exchange_n(&ft_process.missed, 0, __ATOMIC_RELAXED));
+}
+
 /* A new thread of an attached process. */
 static int start_thread(void)
 {
     struct ft_thread *thread = &ft_thread;
-    int error = ft_thread_start();
-    if (error != 0) { /* more threads than lines: counted where all of them can */
-        struct ft_line *shared = ft_page(ft_process.lines_page);
-        __atomic_fetch_add(&shared->emitted, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&shared->dropped_limit, 1, __ATOMIC_RELAXED);
-        return 0;
-    }
     thread->why = 0;
     if (ft_process.coarse)
         thread->why |= FT_WHY_COARSE;
     if (ft_process.clock != FT_CLOCK_TICKS)
         thread->why |= FT_WHY_CLOCK;
+    int error = ft_thread_start();
+    count_missed();
+    if (error != 0) { /* more threads than lines: counted where all of them can */
+        count_on_shared_line(1);
+        return 0;
+    }
     thread->mode = thread->why != 0 ? FT_MODE_SLOW : FT_MODE_ON;
     return 1;
 }
@@ -70,6 +84,8 @@ int ft_attach(enum ft_image image)
                                      __ATOMIC_ACQUIRE)) {
         if (expected == FT_ATTACH_OFF)
             ft_thread.mode = FT_MODE_OFF;
+        if (expected == FT_ATTACH_BUSY)
+            __atomic_fetch_add(&ft_process.missed, 1, __ATOMIC_RELAXED);
         return expected == FT_ATTACH_DONE ? start_thread() : 0;
     }
     /* Handlers wait until it is done, so that their calls are recorded too. */
@@ -88,7 +104,9 @@ static void forget_parent(void)
     p->ordinal = 0;
     p->cwd_file = 0;
     p->lines_hand = 0;
-    p->no_growth = 0;
+    p->growth = FT_GROWTH_FREE;
+    p->unlock_pages = 0; /* locks are not inherited */
+    p->missed = 0;
     p->in_fork = 0;
     p->growth_retry_ticks = 0;
     p->fork_count++;
@@ -132,8 +150,10 @@ static int attach_late(void)
     }
     if (ft_process.base == 0)
         return ft_attach(FT_IMAGE_EXEC);
-    if (__atomic_load_n(&ft_wiped.attach, __ATOMIC_ACQUIRE) == FT_ATTACH_BUSY)
+    if (__atomic_load_n(&ft_wiped.attach, __ATOMIC_ACQUIRE) == FT_ATTACH_BUSY) {
+        __atomic_fetch_add(&ft_process.missed, 1, __ATOMIC_RELAXED);
         return 0;
+    }
     if (!ft_process.in_fork && !has_one_thread()) {
         ft_turn_off();
         return 0;
@@ -155,7 +175,7 @@ int ft_enter_slow(void)
         return 0;
     if (thread->vfork_depth != 0 && !thread->vfork_announced)
         ft_vfork_announce();
-    if ((thread->why & FT_WHY_SHARED) && (uint32_t)ft_sys(SYS_gettid) != thread->tid)
+    if ((thread->why & FT_WHY_SHARED) && (ft_process.sandboxed || (uint32_t)ft_sys(SYS_gettid) != thread->tid))
         return 0;
     return 1;
 }

@@ -3,6 +3,7 @@
 
 #include "client/shim/real.h"
 
+#include <sys/prctl.h>
 #include <time.h>
 
 typedef int clock_function(clockid_t, struct timespec *);
@@ -24,15 +25,11 @@ int64_t ft_clock_mono_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
-void ft_clock_init(void)
+/* A counter that was taken away (PR_SET_TSC) stays so over fork and exec: the vDSO's fine clock would fault too. */
+static int is_counter_there(void)
 {
-#if defined(__x86_64__)
-    vdso_clock = (clock_function *)ft_real_in_vdso("__vdso_clock_gettime");
-#else
-    vdso_clock = (clock_function *)ft_real_in_vdso("__kernel_clock_gettime");
-#endif
-    ft_process.pair_ticks = ft_ticks();
-    ft_process.pair_mono_ns = ft_clock_mono_ns();
+    int state = 0;
+    return ft_sys(SYS_prctl, PR_GET_TSC, &state) != 0 || state != PR_TSC_SIGSEGV;
 }
 
 void ft_clock_prepare_coarse(void)
@@ -46,9 +43,8 @@ void ft_clock_prepare_coarse(void)
     ft_process.ticks_per_second = (uint64_t)((unsigned __int128)ticks * 1000000000u / (uint64_t)ns);
 }
 
-static uint64_t coarse_ticks(void)
+static uint64_t ticks_of_coarse(int64_t ns)
 {
-    int64_t ns = read_clock(CLOCK_MONOTONIC_COARSE);
     if (ft_process.clock != FT_CLOCK_TICKS)
         return (uint64_t)ns;
     int64_t since = ns - ft_process.pair_mono_ns;
@@ -57,10 +53,29 @@ static uint64_t coarse_ticks(void)
     return since < 0 ? ft_process.pair_ticks - ticks : ft_process.pair_ticks + ticks;
 }
 
+void ft_clock_pair(enum ft_image image)
+{
+#if defined(__x86_64__)
+    static const char name[] = "__vdso_clock_gettime";
+#else
+    static const char name[] = "__kernel_clock_gettime";
+#endif
+    struct ft_process *p = &ft_process;
+    if (image == FT_IMAGE_EXEC)
+        vdso_clock = (clock_function *)ft_real_in_vdso(name);
+    if (!is_counter_there())
+        p->coarse = 1;
+    if (p->coarse && image == FT_IMAGE_EXEC)
+        p->clock = FT_CLOCK_MONOTONIC_NS;
+    int64_t ns = read_clock(p->coarse ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC);
+    p->pair_ticks = p->coarse ? ticks_of_coarse(ns) : p->clock == FT_CLOCK_TICKS ? ft_ticks() : (uint64_t)ns;
+    p->pair_mono_ns = ns;
+}
+
 uint64_t ft_now_slow(void)
 {
     if (ft_thread.why & FT_WHY_COARSE)
-        return coarse_ticks();
+        return ticks_of_coarse(read_clock(CLOCK_MONOTONIC_COARSE));
     if (ft_process.clock == FT_CLOCK_MONOTONIC_NS)
         return (uint64_t)ft_clock_mono_ns();
     return ft_ticks();

@@ -13,8 +13,8 @@ FT_HOT uint64_t ft_now(void)
     return ft_likely(ft_thread.mode == FT_MODE_ON) ? ft_ticks() : ft_now_slow();
 }
 
-/* Finds the vDSO's clock and takes the pair of attach. */
-void ft_clock_init(void);
+/* Takes the pair of attach; before that, in a new image, finds the vDSO's clock and whether there is a counter. */
+void ft_clock_pair(enum ft_image image);
 /* Before the counter goes away: learns its rate, so that the coarse clock can be turned to ticks. */
 void ft_clock_prepare_coarse(void);
 /* CLOCK_MONOTONIC in nanoseconds, by the vDSO where it has one. */

@@ -90,6 +90,29 @@ int ft_environment_check(struct ft_environment *e, char *const *envp)
     return 1;
 }
 
+static char sandboxed_entry[] = "FLOWTAP=sandbox";
+static char *entry_before;
+
+static void exchange_entry(const char *from, char *to)
+{
+    for (size_t i = 0; from != NULL && environ != NULL && environ[i] != NULL; i++)
+        if (environ[i] == from)
+            environ[i] = to;
+}
+
+void ft_environment_off(void)
+{
+    for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
+        if (ft_has_prefix(environ[i], "FLOWTAP=1") && environ[i][sizeof("FLOWTAP=1") - 1] == 0)
+            entry_before = environ[i];
+    exchange_entry(entry_before, sandboxed_entry);
+}
+
+void ft_environment_on(void)
+{
+    exchange_entry(sandboxed_entry, entry_before);
+}
+
 size_t ft_environment_entries(const struct ft_environment *e)
 {
     return e->count + 2 + (unsigned)__builtin_popcount(e->missing);
@@ -101,7 +124,7 @@ void ft_environment_build(const struct ft_environment *e, char *const *envp, cha
     for (; n < e->count; n++)
         list[n] = envp[n];
     if (e->is_sandboxed)
-        list[e->on_index] = (char *)(uintptr_t)"FLOWTAP=sandbox";
+        list[e->on_index] = sandboxed_entry;
     if (e->preload_bytes != 0) {
         size_t at = 0;
         if (e->preload_index < e->count) {

@@ -25,4 +25,11 @@ size_t ft_environment_entries(const struct ft_environment *environment);
 /* Builds the new list in `list`, with LD_PRELOAD's text in `text` (preload_bytes). */
 void ft_environment_build(const struct ft_environment *environment, char *const *envp, char **list, char *text);
 
+/*
+ * For libc's own spawns (system, popen, wordexp), which take the program's environment as it is: FLOWTAP=1 becomes
+ * FLOWTAP=sandbox in it, and back.
+ */
+void ft_environment_off(void);
+void ft_environment_on(void);
+
 #endif

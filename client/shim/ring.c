@@ -23,7 +23,13 @@ static uint32_t chunk_bound(void)
     uint32_t granted = __atomic_load_n(&ft_head()->chunks_granted, __ATOMIC_ACQUIRE);
     if (granted > ft_process.chunks_max)
         granted = ft_process.chunks_max;
-    return granted > high ? granted : high;
+    uint32_t bound = granted > high ? granted : high;
+    uint8_t growth = __atomic_load_n(&ft_process.growth, __ATOMIC_SEQ_CST);
+    if (ft_likely(growth == FT_GROWTH_FREE))
+        return bound;
+    if (growth == FT_GROWTH_DECIDING)
+        return 0;
+    return bound < ft_process.chunks_fixed ? bound : ft_process.chunks_fixed;
 }
 
 /* The lowest free chunk, now FILLING; FT_NO_CHUNK where there is none. */
@@ -79,16 +85,17 @@ static void grow_totals(void)
 /* Takes memory for `count` chunks more; the first of them is FILLING, the others FREE. */
 static uint32_t grow(uint32_t count, uint64_t now, uint8_t first_state)
 {
-    if (ft_process.sandboxed || ft_process.no_growth || now < ft_process.growth_retry_ticks)
+    if (ft_process.sandboxed || now < ft_process.growth_retry_ticks)
         return FT_NO_CHUNK;
     uint32_t first = __atomic_load_n(&ft_process.chunks_high, __ATOMIC_RELAXED);
     do {
         if (first + count > ft_process.chunks_by_shim)
             return FT_NO_CHUNK;
-    } while (!__atomic_compare_exchange_n(&ft_process.chunks_high, &first, first + count, 0, __ATOMIC_RELEASE,
+    } while (!__atomic_compare_exchange_n(&ft_process.chunks_high, &first, first + count, 0, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));
     FT_TEST_POINT(growth_counted);
-    if (ft_populate(ft_chunk(first), (size_t)count * FT_CHUNK_BYTES) != 0) {
+    if (__atomic_load_n(&ft_process.growth, __ATOMIC_SEQ_CST) != FT_GROWTH_FREE ||
+        ft_populate(ft_chunk(first), (size_t)count * FT_CHUNK_BYTES) != 0) {
         uint32_t expected = first + count;
         __atomic_compare_exchange_n(&ft_process.chunks_high, &expected, first, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         ft_process.growth_retry_ticks = now + GROWTH_RETRY_TICKS;

@@ -4,6 +4,8 @@
  * code here makes a system call in that process any more; some memory is taken just before.
  */
 #include "client/shim/clock.h"
+#include "client/shim/environment.h"
+#include "client/shim/name.h"
 #include "client/shim/real.h"
 #include "client/shim/shapes.h"
 
@@ -14,7 +16,9 @@
 #include <sys/syscall.h>
 
 enum {
-    CHUNKS_TAKEN = 64, /* 256 KiB */
+    CHUNKS_TAKEN = 128, /* 512 KiB */
+    LINES_TAKEN = 256,
+    FDS_NAMED = 256,
     SECCOMP_STRICT = 1,
     SECCOMP_FILTER = 2,
     SANDBOX_FILTER = 1,
@@ -30,21 +34,60 @@ static void use_coarse_clock(void)
     ft_thread.mode = FT_MODE_SLOW;
 }
 
-/* Before the call: afterwards it could be too late. */
-static void enter_sandbox(int kind)
+/* What can only be asked for while system calls may be made: memory, and what things are called. */
+static void prepare(void)
+{
+    ft_ring_prepare(CHUNKS_TAKEN);
+    ft_thread_prepare(LINES_TAKEN);
+    ft_name_cwd();
+    for (int fd = 0; fd < FDS_NAMED; fd++) {
+        struct ft_call_state state = {.slot = ft_fd_find(fd)};
+        if (state.slot != NULL)
+            state.file = __atomic_load_n(&state.slot->file, __ATOMIC_RELAXED);
+        if (state.file == 0)
+            ft_fd_first_use(&state, fd);
+    }
+}
+
+/*
+ * Before the call: afterwards it could be too late. What it changes it adds to `entered`, for leave_sandbox. A clock that
+ * may need a system call is as little to be had under a filter as the counter in strict mode.
+ */
+static void enter_sandbox(int kind, struct ft_sandbox *entered)
 {
     if (ft_wiped.base == 0)
         return;
-    ft_ring_prepare(CHUNKS_TAKEN);
-    if (kind == SANDBOX_FILTER)
-        ft_clock_prepare_coarse(); /* it may bring PR_SET_TSC's rule with it */
-    if (kind != SANDBOX_FILTER)
+    if (!ft_process.sandboxed)
+        prepare();
+    if (kind != SANDBOX_FILTER || ft_process.clock != FT_CLOCK_TICKS) {
+        entered->is_coarse |= !(ft_thread.why & FT_WHY_COARSE);
+        entered->is_coarse_process |= !ft_process.coarse;
         use_coarse_clock();
+    } else {
+        ft_clock_prepare_coarse(); /* it may bring PR_SET_TSC's rule with it */
+    }
     if (kind == SANDBOX_NO_COUNTER)
         return;
+    entered->is_closed |= !ft_process.sandboxed;
     ft_process.sandboxed = 1;
     ft_head()->sandbox = (uint32_t)kind;
+    ft_environment_off();
     ft_gap(FT_SHIM_GAP_SANDBOX);
+}
+
+void ft_sandbox_leave(const struct ft_sandbox *entered)
+{
+    if (entered->is_closed) {
+        ft_process.sandboxed = 0;
+        ft_head()->sandbox = 0;
+        ft_environment_on();
+    }
+    if (entered->is_coarse_process)
+        ft_process.coarse = 0;
+    if (entered->is_coarse)
+        ft_thread.why &= (uint8_t)~FT_WHY_COARSE;
+    if (ft_thread.why == 0)
+        ft_thread.mode = FT_MODE_ON;
 }
 
 static int sandbox_of_prctl(long option, unsigned long a)
@@ -56,30 +99,36 @@ static int sandbox_of_prctl(long option, unsigned long a)
     return 0;
 }
 
-static void leave_sandbox(int kind, int was_sandboxed)
+/* What a vfork child shuts itself into, its parent is not in: undone when that goes on. */
+static void stay(const struct ft_sandbox *entered)
 {
-    ft_process.sandboxed = (uint8_t)was_sandboxed;
-    if (!was_sandboxed)
-        ft_head()->sandbox = 0;
-    if (kind == SANDBOX_FILTER)
+    struct ft_sandbox *own = &ft_thread.vfork_sandbox;
+    if (ft_thread.vfork_depth == 0)
         return;
-    ft_process.coarse = 0;
-    ft_thread.why &= (uint8_t)~FT_WHY_COARSE;
-    if (ft_thread.why == 0)
-        ft_thread.mode = FT_MODE_ON;
+    own->is_closed |= entered->is_closed;
+    own->is_coarse |= entered->is_coarse;
+    own->is_coarse_process |= entered->is_coarse_process;
+}
+
+/* A clone that has our memory without being one of our threads (FT_WHY_SHARED) counts too. */
+static int may_enter(void)
+{
+    return ft_enter() || (ft_wiped.base != 0 && (ft_thread.why & FT_WHY_SHARED));
 }
 
 FT_EXPORT(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d))
 {
     FT_REAL(int, prctl, (int, unsigned long, unsigned long, unsigned long, unsigned long));
     int kind = sandbox_of_prctl(option, a);
-    if (kind == 0 || !ft_enter())
+    if (kind == 0 || !may_enter())
         return real(option, a, b, c, d);
-    int was_sandboxed = ft_process.sandboxed;
-    enter_sandbox(kind);
+    struct ft_sandbox entered = {0};
+    enter_sandbox(kind, &entered);
     int r = real(option, a, b, c, d);
     if (r != 0)
-        leave_sandbox(kind, was_sandboxed);
+        ft_sandbox_leave(&entered);
+    else
+        stay(&entered);
     return r;
 }
 
@@ -172,6 +221,17 @@ static void note_moved(long number, long a, long b, long c)
     }
 }
 
+static int sandbox_of_syscall(long number, long a, long b)
+{
+    if (number == SYS_prctl)
+        return sandbox_of_prctl(a, (unsigned long)b);
+#ifdef SYS_seccomp
+    if (number == SYS_seccomp)
+        return a == 0 ? SANDBOX_STRICT : a == 1 ? SANDBOX_FILTER : 0;
+#endif
+    return 0;
+}
+
 ft_function *ft_hook_syscall(long number, long a, long b, long c);
 ft_function *ft_hook_dlopen(const char *path, int flags);
 
@@ -179,17 +239,14 @@ ft_function *ft_hook_dlopen(const char *path, int flags);
 __attribute__((visibility("hidden"))) ft_function *ft_hook_syscall(long number, long a, long b, long c)
 {
     ft_function *real = ft_real(FT_CALL_ID_syscall);
+    int kind = sandbox_of_syscall(number, a, b);
+    if (kind != 0 && may_enter()) {
+        struct ft_sandbox entered = {0};
+        enter_sandbox(kind, &entered); /* whether it fails is not seen */
+        stay(&entered);
+    }
     if (!ft_enter())
         return real;
-    int kind = 0;
-    if (number == SYS_prctl)
-        kind = sandbox_of_prctl(a, (unsigned long)b);
-#ifdef SYS_seccomp
-    if (number == SYS_seccomp)
-        kind = a == 0 ? SANDBOX_STRICT : a == 1 ? SANDBOX_FILTER : 0;
-#endif
-    if (kind != 0)
-        enter_sandbox(kind);
 #ifdef SYS_io_uring_setup
     if (number == SYS_io_uring_setup)
         ft_gap(FT_SHIM_GAP_IO_URING);
@@ -214,36 +271,4 @@ __attribute__((visibility("hidden"))) ft_function *ft_hook_dlopen(const char *pa
     if (path != NULL && (flags & RTLD_DEEPBIND) && ft_enter())
         ft_gap(FT_SHIM_GAP_DEEPBIND);
     return ft_real(FT_CALL_ID_dlopen);
-}
-
-/*
- * mlockall makes everything that is mapped resident and counts it against RLIMIT_MEMLOCK: for that time the segment is
- * no larger than what has memory already, and it is unlocked afterwards.
- */
-FT_EXPORT(int, mlockall, (int flags))
-{
-    FT_REAL(int, mlockall, (int));
-    if (ft_process.sandboxed || ft_thread.vfork_depth != 0 || !ft_enter())
-        return real(flags);
-    struct ft_process *p = &ft_process;
-    __atomic_store_n(&p->no_growth, 1, __ATOMIC_SEQ_CST);
-    uint32_t chunks = __atomic_load_n(&p->chunks_high, __ATOMIC_SEQ_CST);
-    uint32_t granted = __atomic_load_n(&ft_head()->chunks_granted, __ATOMIC_ACQUIRE);
-    if (granted > p->chunks_max)
-        granted = p->chunks_max;
-    if (granted > chunks)
-        chunks = granted;
-    uint64_t used = (uint64_t)(p->pool_page + chunks) * FT_PAGE_BYTES;
-    if (used < p->bytes)
-        ft_sys(SYS_mremap, p->base, p->bytes, used, 0);
-    int r = real(flags);
-    ft_sys(SYS_munlock, p->base, used);
-    long grown = used < p->bytes ? ft_sys(SYS_mremap, p->base, used, p->bytes, 0) : 0;
-    if (grown < 0 && grown > -4096) { /* its place was taken meanwhile: it stays as it is */
-        p->bytes = used;
-        p->chunks_max = chunks;
-        p->chunks_by_shim = chunks;
-    }
-    __atomic_store_n(&p->no_growth, 0, __ATOMIC_SEQ_CST);
-    return r;
 }

@@ -6,10 +6,11 @@
 #include "client/shim/handover.h"
 
 #include <errno.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-enum { SMALL_LINES = 256, CHUNKS_WITHOUT_GROWTH = 64 };
+enum { SMALL_LINES = 256, CHUNKS_WITHOUT_GROWTH = 64, LINE_PAGES_WITHOUT_GROWTH = 4 };
 
 /* Address and size of the geometry, from what there is room for. */
 static void choose_geometry(void)
@@ -66,7 +67,8 @@ static long take_memory(int fd)
     uint32_t chunks = can_grow ? FT_CHUNKS_AT_ATTACH : CHUNKS_WITHOUT_GROWTH;
     if (chunks > p->chunks_max)
         chunks = p->chunks_max;
-    const struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, 1}, {p->pool_page, chunks}};
+    uint32_t line_pages = can_grow ? 1 : LINE_PAGES_WITHOUT_GROWTH;
+    const struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, line_pages}, {p->pool_page, chunks}};
     for (int i = 0; i < 3; i++) {
         long error = ft_sys(SYS_fallocate, fd, 0, (uint64_t)ranges[i].page * FT_PAGE_BYTES,
                             (uint64_t)ranges[i].pages * FT_PAGE_BYTES);
@@ -74,6 +76,7 @@ static long take_memory(int fd)
             return error;
     }
     ft_process.chunks_high = chunks;
+    ft_thread_attached(line_pages * (FT_PAGE_BYTES / FT_LINE_BYTES));
     ft_process.totals_ready = 1;
     return 0;
 }
@@ -86,6 +89,8 @@ static void fill_head(void)
     p->parent_id[0] = p->segment_id[0];
     p->parent_id[1] = p->segment_id[1];
     p->segment_id[0] = ft_process.pair_ticks;
+    if (p->coarse) /* two images of a process may have the same time */
+        p->segment_id[0] ^= *(const uint64_t *)(uintptr_t)getauxval(AT_RANDOM);
     p->segment_id[1] = (uint64_t)p->pid << 32 | ++attaches;
     head->magic = FT_RING_MAGIC;
     head->abi_major = FT_RING_ABI_MAJOR;
@@ -152,13 +157,9 @@ long ft_segment_make(enum ft_image image)
 {
     struct ft_raised files = {0}, size = {0};
     ft_process.pid = (uint32_t)ft_sys(SYS_getpid);
-    if (image == FT_IMAGE_EXEC) {
+    if (image == FT_IMAGE_EXEC)
         choose_geometry();
-        ft_clock_init();
-    } else {
-        ft_process.pair_ticks = ft_process.clock == FT_CLOCK_TICKS ? ft_ticks() : (uint64_t)ft_clock_mono_ns();
-        ft_process.pair_mono_ns = ft_clock_mono_ns();
-    }
+    ft_clock_pair(image);
     ft_raise_limit(&size, RLIMIT_FSIZE, ft_process.bytes); /* else ftruncate would send SIGXFSZ */
     if (size.before.rlim_cur < ft_process.bytes && !size.is_raised)
         return -EFBIG;

@@ -44,7 +44,15 @@ struct ft_writer {
     struct ft_line *line;
     uint32_t index;
     uint32_t vfork_pid;
-    uint64_t reserved[3];
+    const struct ft_thread *owner; /* last thread that took the line, by where its storage is */
+    uint64_t reserved[2];
+};
+
+/* What entering a sandbox changed. */
+struct ft_sandbox {
+    uint8_t is_closed;         /* ft_process.sandboxed was not set before */
+    uint8_t is_coarse;         /* this thread's clock was not coarse */
+    uint8_t is_coarse_process; /* ft_process.coarse was not set */
 };
 
 /* Static TLS: at most 128 bytes. */
@@ -58,8 +66,9 @@ struct ft_thread {
     struct ft_line *line;
     const void *call_frame; /* frame of the call that the line shows as running */
     uint64_t vfork_start;
-    uint8_t vfork_announced; /* VFORK begin is written */
-    uint64_t vfork_touched;  /* descriptors that the vfork child changed, by number; 63: any from there on */
+    uint8_t vfork_announced;         /* VFORK begin is written */
+    struct ft_sandbox vfork_sandbox; /* what the vfork child has shut itself into */
+    uint64_t vfork_touched;          /* descriptors that the vfork child changed, by number; 63: any from there on */
 };
 
 /* This page is wiped in a child, however it was made: base is 0 there until the child has attached. */
@@ -75,6 +84,13 @@ union ft_wiped_page {
 #define ft_wiped (ft_wiped_page.wiped)
 
 enum ft_attach_state { FT_ATTACH_NONE = 0, FT_ATTACH_BUSY = 1, FT_ATTACH_DONE = 2, FT_ATTACH_OFF = 3 };
+
+/*
+ * Growth of the pool. limits.c moves it from FREE to DECIDING, looks how far the pool is in use, makes it FIXED, maps no
+ * more than that, and moves it back. Who takes a chunk or moves chunks_high looks at it afterwards: FREE then means that
+ * limits.c will see what was taken.
+ */
+enum ft_growth { FT_GROWTH_FREE = 0, FT_GROWTH_DECIDING = 1, FT_GROWTH_FIXED = 2 };
 
 #define FT_NO_CHUNK UINT32_C(0x7fffffff)
 #define FT_CURSOR_NONE (((uint64_t)FT_NO_CHUNK << 32) | FT_CHUNK_SLOTS)
@@ -103,9 +119,12 @@ struct ft_process {
     uint8_t filtered;                 /* include or exclude globs are set */
     uint8_t follow_clean_env;
     uint8_t in_fork;         /* a fork wrapper is on its way: its child has one thread */
-    uint8_t no_growth;       /* while mlockall runs */
+    uint8_t growth;          /* enum ft_growth */
+    uint8_t unlock_pages;    /* mlockall(MCL_FUTURE): what is mapped for us is not to stay locked */
     uint8_t want_start_time; /* the policy asks for it */
     uint32_t settings_ignored;
+    uint32_t chunks_fixed; /* in FT_GROWTH_FIXED no chunk beyond them is taken */
+    uint32_t missed;       /* calls while another thread was attaching: counted once that is done */
     uint64_t growth_retry_ticks;
     uint32_t hello_items_bytes; /* of the items that a forked child copies */
     uint64_t
@@ -146,6 +165,10 @@ void ft_attach_child(enum ft_image image);
 int ft_enter_slow(void);
 /* wrap_process.c: before a vfork child's first record, says whose it is. */
 void ft_vfork_announce(void);
+/* jump.c. This thread leaves the calls that it is in: its line shows none. */
+void ft_calls_left(void);
+/* The same where the process ends; lines of threads that have ended show none either. */
+void ft_calls_ending(void);
 /* Counts a gap that the shim knows of; does nothing when not attached. */
 void ft_gap(enum ft_shim_gap gap);
 /* Lets this process record nothing from here on. */
@@ -162,8 +185,17 @@ void ft_hello_fill(enum ft_image image);
 /* In a forked child: copies what it shares with its parent, whose segment is still mapped, into the new memfd. */
 long ft_hello_inherit(int memfd);
 
+/* sandbox.c. Undoes what entering one changed. */
+void ft_sandbox_leave(const struct ft_sandbox *entered);
+
+/* thread.c. A line for this thread; 0 or -errno. */
+int ft_thread_start(void);
+/* At attach: so many lines have memory. */
+void ft_thread_attached(uint32_t lines);
+/* Takes memory for `lines` lines now (before a sandbox); what fails is left. */
+void ft_thread_prepare(uint32_t lines);
+
 /* ring.c */
-int ft_thread_start(void); /* a line for this thread; 0 or -errno */
 /* Reserves `slots` consecutive slots in a chunk whose base is not too old for `now`. NULL: no chunk to be had. */
 uint64_t *ft_ring_reserve(struct ft_writer *writer, uint32_t slots, uint64_t now, struct ft_chunk_head **chunk);
 /* The same, after a reservation at `cursor` that did not fit. */

@@ -76,7 +76,9 @@ __attribute__((constructor)) static void start(int count, char **argv, char **en
 __attribute__((destructor)) static void finish(void)
 {
     FT_TEST_POINT(finishing);
-    if (ft_wiped.base != 0 && ft_enter())
+    if (ft_wiped.base != 0 && ft_enter()) {
+        ft_calls_ending();
         ft_stdio_finish();
+    }
     FT_TEST_POINT(finished);
 }

@@ -46,17 +46,32 @@ static void publish_thread(struct ft_writer *writer)
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_THREAD, 1, 0, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
 }
 
+/* Without asking the kernel: the line of a thread whose storage is this one's now. Stacks are used again at once. */
+static uint32_t line_of_same_storage(uint32_t used, uint32_t tid)
+{
+    for (uint32_t index = 1; index < used; index++) {
+        const struct ft_writer *page = __atomic_load_n(&writer_pages[index / WRITERS_PER_PAGE], __ATOMIC_ACQUIRE);
+        if (page == NULL || page[index % WRITERS_PER_PAGE].owner != &ft_thread)
+            continue;
+        __atomic_store_n(&line_at(index)->tid, tid, __ATOMIC_RELAXED);
+        return index;
+    }
+    return 0;
+}
+
 /*
  * A line whose thread has ended, now owned by `tid`; 0 where none was found. A few lines are looked at each time, so
- * that a program that makes and ends many threads keeps few lines. Asks the kernel, so never in a sandbox.
+ * that a program that makes and ends many threads keeps few lines.
  */
 static uint32_t inherit_line(uint32_t tid)
 {
     uint32_t used = __atomic_load_n(&ft_process.lines_used, __ATOMIC_RELAXED);
     if (used > ft_process.lines_max)
         used = ft_process.lines_max;
-    if (ft_process.sandboxed || used <= 1)
+    if (used <= 1)
         return 0;
+    if (ft_process.sandboxed)
+        return line_of_same_storage(used, tid);
     for (int i = 0; i < 4; i++) {
         uint32_t index = 1 + __atomic_fetch_add(&ft_process.lines_hand, 1, __ATOMIC_RELAXED) % (used - 1);
         struct ft_line *line = line_at(index);
@@ -72,6 +87,35 @@ static uint32_t inherit_line(uint32_t tid)
     return 0;
 }
 
+/* Lines below it have memory. */
+static uint32_t lines_ready;
+
+static int has_memory(uint32_t index)
+{
+    uint32_t ready = __atomic_load_n(&lines_ready, __ATOMIC_ACQUIRE);
+    if (index < ready)
+        return 1;
+    uint32_t page = index / LINES_PER_PAGE * LINES_PER_PAGE;
+    if (ft_populate(line_at(page), FT_PAGE_BYTES) != 0)
+        return 0;
+    if (ready == page)
+        __atomic_compare_exchange_n(&lines_ready, &ready, page + LINES_PER_PAGE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    return 1;
+}
+
+void ft_thread_attached(uint32_t lines)
+{
+    lines_ready = lines;
+}
+
+void ft_thread_prepare(uint32_t lines)
+{
+    uint32_t first = ft_process.lines_used;
+    for (uint32_t i = first; i < first + lines && i < ft_process.lines_max; i++)
+        if (!has_memory(i) || writer_at(i) == NULL)
+            return;
+}
+
 static uint32_t new_line(uint32_t tid)
 {
     uint32_t index = __atomic_fetch_add(&ft_process.lines_used, 1, __ATOMIC_RELAXED);
@@ -79,7 +123,7 @@ static uint32_t new_line(uint32_t tid)
         __atomic_store_n(&ft_process.lines_used, ft_process.lines_max, __ATOMIC_RELAXED);
         return 0;
     }
-    if (index % LINES_PER_PAGE == 0 && ft_populate(line_at(index), FT_PAGE_BYTES) != 0)
+    if (!has_memory(index))
         return 0;
     __atomic_store_n(&line_at(index)->tid, tid, __ATOMIC_RELAXED);
     return index;
@@ -101,6 +145,7 @@ int ft_thread_start(void)
         *writer = (struct ft_writer){.cursor = FT_CURSOR_NONE, .index = index, .line = line};
     }
     writer->vfork_pid = 0;
+    writer->owner = thread;
     FT_TEST_POINT(thread_line);
     line->call = 0;
     line->ordinal = __atomic_add_fetch(&ft_process.ordinal, 1, __ATOMIC_RELAXED);

@@ -2,7 +2,7 @@
 /*
  * Entries of variadic wrappers: where tracing is off for the thread they jump to the real function with all registers
  * and the stack as they came, else to the body in wrap_printf.c. Also calls that must not see another return address or
- * stack: dlopen (the caller's address chooses its search path) and syscall (any number of arguments).
+ * stack: dlopen (the caller's address chooses its search path), syscall (any number of arguments), longjmp.
  */
 #define FT_MODE_OFF_VALUE 1
 
@@ -133,6 +133,10 @@
 #ifndef FT_SHIM_UNIT_TEST
 HOOK(syscall, ft_hook_syscall)
 HOOK(dlopen, ft_hook_dlopen)
+HOOK(longjmp, ft_hook_longjmp)
+HOOK(_longjmp, ft_hook__longjmp)
+HOOK(siglongjmp, ft_hook_siglongjmp)
+HOOK(__longjmp_chk, ft_hook___longjmp_chk)
 #endif
 
     .section .note.GNU-stack, "", %progbits

@@ -30,6 +30,8 @@ static void enter_vfork(void)
     thread->vfork_announced = 0;
     thread->vfork_moved = 0;
     thread->vfork_touched = 0;
+    if (thread->vfork_depth == 1)
+        thread->vfork_sandbox = (struct ft_sandbox){0};
     thread->writer->vfork_pid = UINT32_MAX; /* not known yet */
     thread->why |= FT_WHY_VFORK;
     thread->mode = FT_MODE_SLOW;
@@ -53,6 +55,7 @@ static void leave_vfork(long child)
     thread->vfork_announced = 0; /* a vfork child's vfork child is gone: the next record is the outer one's again */
     thread->vfork_moved = 0;
     if (thread->vfork_depth == 0) {
+        ft_sandbox_leave(&thread->vfork_sandbox);
         thread->writer->vfork_pid = 0;
         thread->why &= (uint8_t)~FT_WHY_VFORK;
         if (thread->why == 0)
@@ -256,21 +259,22 @@ FT_EXPORT(int, system, (const char *command))
 }
 
 /* Ends of a process or thread: recorded before, with duration 0, since nothing is after. */
-#define FT_SHAPE_EXIT(id, name, returns, params, arguments, got, ...)      \
+#define END(id, name, leave, params, arguments, ...)                       \
     FT_EXPORT(void, name, params)                                          \
     {                                                                      \
         FT_REAL(void, name, params);                                       \
         if (ft_enter()) {                                                  \
             const struct ft_args args = {__VA_ARGS__, .ret = FT_RET_NONE}; \
+            leave();                                                       \
             ft_event_before(id, &args);                                    \
         }                                                                  \
         real arguments;                                                    \
         __builtin_unreachable();                                           \
     }
 
-FT_SHAPE_EXIT(FT_CALL_ID_exit, exit, void, (int status), (status), 0, ARG((unsigned)status))
-FT_SHAPE_EXIT(FT_CALL_ID__exit, _exit, void, (int status), (status), 0, ARG((unsigned)status))
-FT_SHAPE_EXIT(FT_CALL_ID__Exit, _Exit, void, (int status), (status), 0, ARG((unsigned)status))
-FT_SHAPE_EXIT(FT_CALL_ID_quick_exit, quick_exit, void, (int status), (status), 0, ARG((unsigned)status))
-FT_SHAPE_EXIT(FT_CALL_ID_abort, abort, void, (void), (), 0, .has_fd = 0)
-FT_SHAPE_EXIT(FT_CALL_ID_pthread_exit, pthread_exit, void, (void *value), (value), 0, .has_fd = 0)
+END(FT_CALL_ID_exit, exit, ft_calls_ending, (int status), (status), ARG((unsigned)status))
+END(FT_CALL_ID__exit, _exit, ft_calls_ending, (int status), (status), ARG((unsigned)status))
+END(FT_CALL_ID__Exit, _Exit, ft_calls_ending, (int status), (status), ARG((unsigned)status))
+END(FT_CALL_ID_quick_exit, quick_exit, ft_calls_ending, (int status), (status), ARG((unsigned)status))
+END(FT_CALL_ID_abort, abort, ft_calls_ending, (void), (), .has_fd = 0)
+END(FT_CALL_ID_pthread_exit, pthread_exit, ft_calls_left, (void *value), (value), .has_fd = 0)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Programs that take from themselves what a tracer may want, in every way and then go on in every way."""
+
+import pytest
+
+import counted
+import harness
+
+AFTER = ["writes", "threads", "fork", "exec", "system", "popen", "spawn", "in-thread", "in-child", "in-vfork"]
+CASES = [("prctl", "kill", after) for after in AFTER]
+CASES += [("tsc", "none", after) for after in ("writes", "threads", "fork", "in-thread", "in-child")]  # ld.so wants the counter
+CASES += [(how, "kill", after) for how in ("seccomp", "prctl-syscall", "tsync") for after in ("writes", "system")]
+CASES += [("seccomp", action, after) for action in ("trap", "errno", "log") for after in ("threads", "spawn")]
+
+
+@pytest.mark.parametrize("how, action, after", CASES, ids=["-".join(c) for c in CASES])
+def test_shut_in(tap, how, action, after):
+    argv = [harness.program("confined"), how, action, after]
+    plain = tap.plain(argv)
+    assert (plain.returncode, plain.stderr) == (0, b""), plain
+    for path in tap.work.iterdir():
+        path.unlink()
+    trace = tap.run(argv)
+    assert trace.ran.stdout == plain.stdout
+    counts = counted.said(trace)
+    for name in ("before", "after", "thread"):
+        path = str(tap.work / name)
+        assert [trace.count(name=c, path=path) for c in ("open", "write", "close")] == 3 * [counts[name]], name
+    assert not any(trace.summary()["dropped_by_cause"].values())
+    stamps = [e["ts"] for e in trace.events(name="write", path=str(tap.work / "after"))]
+    assert stamps == sorted(stamps) and stamps[-1] - stamps[0] < 60e9
+    children = trace.count(name="write", path=str(tap.work / "child"))
+    if how == "tsc":
+        assert children == {"fork": 10, "in-child": 20}.get(after, 0) and not trace.gaps()
+    else:
+        assert children == {"in-child": 20, "in-vfork": 10}.get(after, 0)
+        assert trace.gaps("sandbox"), trace.gaps()
+    if after == "in-vfork":
+        assert trace.count(name="write", path=str(tap.work / "seen")) == 1
