@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -11,15 +12,15 @@ import harness
 import traced
 
 
-def account(trace):
+def account(trace, preads=None):
     """The account of the one hammer process, checked against the summary and `verify`."""
     summary = trace.summary()
     (process,) = [p for p in trace.processes() if p["exe"].endswith("/hammer")]
     assert process["events"] == process["stored"] + process["dropped"]
     assert process["dropped"] == sum(process["dropped_by_cause"].values())
     assert harness.read_command("verify", trace.path).returncode == 0
-    preads = [c for c in summary["calls"] if c["name"] == "pread"]
-    assert preads[0]["count"] == process["events"] - 2 * summary["threads"], preads
+    (pread,) = [c for c in summary["calls"] if c["name"] == "pread"]
+    assert pread["count"] == (process["events"] - 2 * summary["threads"] if preads is None else preads), pread
     return process
 
 
@@ -31,19 +32,36 @@ def test_threads_that_only_read(tap, threads):
     assert {c for c, n in process["dropped_by_cause"].items() if n} <= {"ring_full"}
 
 
-def test_a_stopped_daemon_costs_detail_and_no_time(tap):
+def run_and_measure(argv, env):
+    """Runs to the end; the most memory that it had, in bytes, and how long it took, in seconds."""
+    began = time.monotonic()
+    process = subprocess.Popen([str(a) for a in argv], env=env, stdin=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss << 10, time.monotonic() - began
+
+
+def test_ten_million_events_while_the_daemon_is_stopped(tap):
+    """Detail is dropped, totals stay exact, memory stays; when the daemon goes on, so does recording."""
+    argv = [harness.program("hammer"), 2, 5_000_000]
+    plain_bytes, _ = run_and_measure([argv[0], 2, 1000], harness.clean_environment())
     daemon = tap.daemon()
     daemon.process.send_signal(signal.SIGSTOP)
-    done = daemon.call([harness.program("hammer"), "2", "1000000"], deadline=60)
+    traced_bytes, took = run_and_measure(argv, daemon.env())
     daemon.process.send_signal(signal.SIGCONT)
-    assert done.same() == (0, b"", b"")
+    assert daemon.call([harness.program("touch_all"), tap.work / "later"]).returncode == 0
     trace = daemon.stop(check=False)
-    process = account(trace)
-    assert process["events"] == 2 * 1_000_002
-    assert process["dropped_by_cause"]["ring_full"] == process["dropped"] > 1_000_000
+    assert traced_bytes - plain_bytes < (4 << 20) + (1 << 20), (plain_bytes, traced_bytes)
+    process = account(trace, preads=10_000_000)
+    assert process["events"] == 2 * 5_000_002
+    assert process["dropped_by_cause"]["ring_full"] == process["dropped"] > 9_000_000
     assert process["stored"] > 100_000
     pread = [c for c in trace.summary()["calls"] if c["name"] == "pread"][0]
-    assert (pread["count"], pread["bytes"]) == (2_000_000, 2_000_000)
+    assert (pread["count"], pread["bytes"]) == (10_000_000, 10_000_000)
+    # every call took part of the time of its thread, and no less than the shortest one
+    assert 10_000_000 * pread["min"] <= pread["time"] <= 2 * took
+    assert trace.image("/touch_all")["dropped"] == 0 and trace.count(path=str(tap.work / "later")) > 0
 
 
 def test_a_daemon_that_is_stopped_in_the_middle(tap):
