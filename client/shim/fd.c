@@ -265,10 +265,11 @@ void ft_fd_first_use(struct ft_call_state *state, int fd)
         state->file = file;
         state->slot = slot;
         state->generation = generation;
-        if (__atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE) == generation) {
+        /* Only where it has no name: who opened it again meanwhile knows better. */
+        uint32_t none = 0;
+        if (__atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE) == generation &&
+            __atomic_compare_exchange_n(&slot->file, &none, file, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             slot->kind = inode.kind;
-            __atomic_store_n(&slot->file, file, __ATOMIC_RELAXED);
-        }
     }
     if (state->file == FT_FILE_EXCLUDED) {
         state->excluded = 1;
