@@ -32,8 +32,8 @@ DEADLINE_S = 60
 class Finished:
     """One command that has ended: what it printed and how it ended."""
 
-    def __init__(self, argv, returncode, stdout, stderr):
-        self.argv, self.returncode, self.stdout, self.stderr = argv, returncode, stdout, stderr
+    def __init__(self, argv, returncode, stdout, stderr, pid):
+        self.argv, self.returncode, self.stdout, self.stderr, self.pid = argv, returncode, stdout, stderr, pid
 
     def same(self):
         return (self.returncode, self.stdout, self.stderr)
@@ -82,7 +82,7 @@ def finish(process, argv, stdin=None, deadline=DEADLINE_S):
         end_group(process)
         out, err = process.communicate()
         raise AssertionError(f"{argv} did not end in {deadline} s; stderr: {err[-2000:]!r}") from None
-    return Finished(argv, process.returncode, out, err)
+    return Finished(argv, process.returncode, out, err, process.pid)
 
 
 def call(argv, *, stdin=None, deadline=DEADLINE_S, **options):

@@ -5,7 +5,10 @@ A new case is a few lines in tests/data/commands/. Each runs untraced and traced
 by `make_folder`; the traced run's own trace has to account for it.
 """
 
+import contextlib
+import difflib
 import os
+import pathlib
 import re
 import shutil
 import stat
@@ -44,10 +47,22 @@ def described(path, started):
     return (stat.filemode(s.st_mode), s.st_uid, s.st_gid, s.st_nlink, s.st_mtime if s.st_mtime < started else "new", content)
 
 
+def session_members(session):
+    """The processes of a session that live; a command's are those of its own session (harness.call)."""
+    members = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, its_session = path.read_bytes().rpartition(b")")[2].split()[:4]
+            if int(its_session) == session and state not in b"ZX":
+                members.append((path.parent.name, (path.parent / "cmdline").read_bytes()))
+    return members
+
+
 def run_case(case, tap, env):
     make_folder(tap.work)
     started = time.time() - 1  # the kernel's file times are those of its last tick
     done = harness.call(["bash", "-c", case.script], cwd=tap.work, env=env, deadline=240)
+    harness.wait_until("what the command left over to end", lambda: not session_members(done.pid))
     tree = {str(path.relative_to(tap.work)): described(path, started) for path in sorted(tap.work.rglob("*"))}
     return {"status": done.returncode, "stdout": done.stdout, "stderr": without_pids(done.stderr), "files": tree}
 
@@ -57,12 +72,17 @@ def without_pids(text):
     return re.sub(rb"(line \d+:) +\d+ (?=[A-Z])", rb"\1 PID ", text)
 
 
+def lines_that_differ(one, other):
+    """Of two values, their text as lines; only what is not in both, and what is around it."""
+    texts = [value.decode(errors="backslashreplace") if isinstance(value, bytes) else repr(value) for value in (one, other)]
+    return list(difflib.unified_diff(*(text.splitlines() for text in texts), "untraced", "now", n=1, lineterm=""))[:40]
+
+
 def differences(one, other):
-    """What differs, short enough to be read."""
-    found = [f"{what}: {one[what]!r:.1500}\n     now: {other[what]!r:.1500}" for what in one if what != "files" and one[what] != other[what]]
-    names = sorted(one["files"].keys() | other["files"].keys())
-    return found + [f"{name}: {one['files'].get(name)!r:.300}\n     now: {other['files'].get(name)!r:.300}"
-                    for name in names if one["files"].get(name) != other["files"].get(name)]
+    """What differs between two runs, short enough to be read."""
+    parts = {what: (one[what], other[what]) for what in ("status", "stdout", "stderr")}
+    parts |= {name: (one["files"].get(name), other["files"].get(name)) for name in sorted(one["files"].keys() | other["files"].keys())}
+    return [f"{what}: {line:.400}" for what, (a, b) in parts.items() if a != b for line in lines_that_differ(a, b)]
 
 
 def check_trace(case, trace):
@@ -81,11 +101,12 @@ def test_same_as_untraced(tap, name):
     path = f"{os.environ['PATH']}:{UNPACKED}"
     for program in case.needs:
         harness.needs(shutil.which(program, path=path), f"{program} is not installed")
+    variables = {"HOME": tap.work, "PATH": path, "STATE": harness.program("state")}
     daemon = tap.daemon()  # before both: what lies beside the folder is the same then
-    plain = run_case(case, tap, harness.clean_environment(HOME=tap.work, PATH=path))
-    traced = run_case(case, tap, daemon.env(HOME=tap.work, PATH=path))
+    plain = run_case(case, tap, harness.clean_environment(**variables))
+    traced = run_case(case, tap, daemon.env(**variables))
     if found := differences(plain, traced):
-        unstable = differences(plain, run_case(case, tap, harness.clean_environment(HOME=tap.work, PATH=path)))
+        unstable = differences(plain, run_case(case, tap, harness.clean_environment(**variables)))
         why = "two untraced runs differ as well; the command line has to be made stable:" if unstable else "traced, it differs:"
         pytest.fail("\n".join([why, *(unstable or found)]))
     check_trace(case, daemon.stop(check=False))
