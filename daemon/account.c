@@ -6,6 +6,7 @@
 
 #include "daemon/files.h"
 #include "daemon/job.h"
+#include "daemon/resume.h"
 
 // Arrays that a record points to.
 struct lists {
@@ -190,7 +191,7 @@ static void fill_record(struct ft_drain *drain, struct ft_process *process, stru
 {
     const struct ft_identity *identity = &process->identity;
     // Rows in a block that is not in the file yet are in neither figure.
-    uint64_t vfork_rows = process->vfork_rows < process->stored ? process->vfork_rows : process->stored;
+    uint64_t vfork_rows = process->vfork_rows;
     *record = (struct ft_trace_process){
         .pid = process->pid,
         .ns_pid = process->ns_pid,
@@ -249,5 +250,6 @@ int ft_account_put(struct ft_drain *drain, struct ft_process *process)
         process->trace_id = (uint32_t)r;
         process->trace_part = drain->part;
     }
+    ft_resume_put(drain, process, is_new);
     return 0;
 }

@@ -101,7 +101,7 @@ int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max)
     return 0;
 }
 
-static struct ft_process *create_process(int fd, const struct ft_admit_message *message, const struct ucred *peer)
+struct ft_process *ft_admit_create(int fd, uint64_t bytes, const struct ucred *peer)
 {
     struct ft_process *process = calloc(1, sizeof(*process));
     if (!process)
@@ -112,9 +112,9 @@ static struct ft_process *create_process(int fd, const struct ft_admit_message *
     process->pidfd = -1;
     process->end_status = -1;
     process->segment.fd = -1;
+    process->store_fd = -1;
     ft_names_init(&process->names);
-    if (ft_segment_open(&process->segment, fd, message->attach.segment_bytes) < 0 ||
-        ft_process_read_hello(process) < 0) {
+    if (ft_segment_open(&process->segment, fd, bytes) < 0 || ft_process_read_hello(process) < 0) {
         process->segment.fd = -1; // the caller's
         ft_process_destroy(process);
         return NULL;
@@ -122,9 +122,9 @@ static struct ft_process *create_process(int fd, const struct ft_admit_message *
     return process;
 }
 
-static void find_pidfd(struct ft_process *process, int socket_fd)
+void ft_admit_take_pidfd(struct ft_process *process, int pidfd)
 {
-    process->pidfd = ft_procfs_peer_pidfd(socket_fd);
+    process->pidfd = pidfd;
     if (process->pidfd == -ENOPROTOOPT && process->pid) {
         struct ft_procfs_stat stat;
         process->pidfd = ft_procfs_pidfd_open(process->pid);
@@ -139,11 +139,16 @@ static void find_pidfd(struct ft_process *process, int socket_fd)
     bool is_gone = process->pidfd < 0 && process->pidfd != -ENOSYS;
     process->pidfd = process->pidfd < 0 ? -1 : process->pidfd;
     process->pidfd_id = process->pidfd < 0 ? 0 : ft_procfs_pidfd_id(process->pidfd);
-    if (is_gone || (process->pidfd >= 0 && ft_procfs_has_ended(process->pidfd))) {
-        process->was_dead = true;
-        ft_process_catch_end(process, FT_PROCESS_ENDED);
-        ft_process_note_end(process, FT_PROCESS_ENDED, ft_clock_mono_ns());
-    }
+    process->was_dead = is_gone || (process->pidfd >= 0 && ft_procfs_has_ended(process->pidfd));
+}
+
+// What is only to be had of one that has ended.
+static void catch_end(struct ft_process *process)
+{
+    if (!process->was_dead)
+        return;
+    ft_process_catch_end(process, FT_PROCESS_ENDED);
+    ft_process_note_end(process, FT_PROCESS_ENDED, ft_clock_mono_ns());
 }
 
 // Whether two images of one pid are of one process: by the kernel's identity of the pid, else by when it was made.
@@ -223,21 +228,9 @@ static bool is_here_already(const struct ft_daemon *daemon, const struct ft_proc
     return false;
 }
 
-static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct ft_admit_message *message,
-                         const struct ucred *peer)
+int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *stored_name)
 {
-    uint64_t bytes_max = (uint64_t)daemon->config.max_segment_bytes;
-    if (ft_admit_check_memory(message->fd, message->attach.segment_bytes, bytes_max) < 0)
-        return -EBADMSG;
-    struct ft_process *process = create_process(message->fd, message, peer);
-    if (!process)
-        return -EBADMSG;
-    if (is_here_already(daemon, process)) {
-        process->segment.fd = -1;
-        ft_process_destroy(process);
-        return -EEXIST;
-    }
-    find_pidfd(process, socket_fd);
+    catch_end(process);
     struct ft_process *before = find_image_before(daemon, process);
     if (before) {
         process->is_exec = true;
@@ -249,15 +242,38 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
     if (before)
         replace_image(daemon, before, process);
     struct ft_job *job = ft_job_get(daemon, process);
-    if (!job) {
-        process->segment.fd = -1;
-        ft_process_destroy(process);
+    if (!job)
         return -ENOMEM;
-    }
     ft_daemon_add_process(daemon, process);
+    process->job = job;
+    if (stored_name)
+        ft_store_note_held(daemon, process, stored_name);
+    else
+        ft_store_note_admitted(daemon, process);
     ft_job_add(job, process);
     ft_status_add(&daemon->status, attached, 1);
     return 0;
+}
+
+static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct ft_admit_message *message,
+                         const struct ucred *peer)
+{
+    uint64_t bytes_max = (uint64_t)daemon->config.max_segment_bytes;
+    if (ft_admit_check_memory(message->fd, message->attach.segment_bytes, bytes_max) < 0)
+        return -EBADMSG;
+    struct ft_process *process = ft_admit_create(message->fd, message->attach.segment_bytes, peer);
+    if (!process)
+        return -EBADMSG;
+    int r = is_here_already(daemon, process) ? -EEXIST : 0;
+    if (r == 0) {
+        ft_admit_take_pidfd(process, ft_procfs_peer_pidfd(socket_fd));
+        r = ft_admit_join(daemon, process, NULL);
+    }
+    if (r < 0) {
+        process->segment.fd = -1; // the caller's
+        ft_process_destroy(process);
+    }
+    return r;
 }
 
 static void refuse(struct ft_daemon *daemon, const struct ucred *peer, int error)

@@ -5,11 +5,13 @@
 #define FT_DAEMON_ADMIT_H
 
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "proto/control.h"
 
 struct ft_daemon;
+struct ft_process;
 
 // Reads a connected client's message and admits the process, or answers its request. 0: done, or refused and counted; -EAGAIN: it has not
 // sent yet. The caller closes the socket.
@@ -27,5 +29,17 @@ int ft_admit_receive(int socket_fd, struct ft_admit_message *out);
 
 // Whether fd is a sealed memfd of that size and of `bytes_max` at most.
 int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max);
+
+// A process of the memory in `fd`, whose sender the kernel (or whoever asked it) names. Takes the descriptor unless it is
+// NULL: no segment of ours, or no memory.
+struct ft_process *ft_admit_create(int fd, uint64_t bytes, const struct ucred *peer);
+
+// Takes the pidfd of its pid, or what there is instead: -ENOPROTOOPT it is to be opened by the pid's number, -ENOSYS there
+// are none, other errors: it is gone.
+void ft_admit_take_pidfd(struct ft_process *process, int pidfd);
+
+// Finds its job and hands it over. `stored_name`: the service manager holds it already, under this malloc'ed name, which is
+// taken; else NULL. -ENOMEM: it has no job, and nothing was taken.
+int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *stored_name);
 
 #endif

@@ -110,8 +110,13 @@ static int add_piece(struct ft_batch *batch, struct ft_process *process, uint32_
         return -ENOMEM;
     struct ft_chunk_head head;
     memcpy(&head, bytes, sizeof(head));
-    if (!has_news(position, head.fill))
+    if (!has_news(position, head.fill)) {
+        // Of a daemon before us: it had written all of it, and not freed it any more.
+        bool is_done = head.fill == position->fill && !position->is_closed && !position->has_holes;
+        if (is_done && segment->states[chunk] == FT_CHUNK_FULL)
+            ft_segment_free_chunk(segment, chunk);
         return 0;
+    }
     bool has_names = false;
     unsigned end = published_end(bytes, position->consumed, head.fill, &process->is_corrupt, &has_names);
     bool is_quiet = segment->states[chunk] == FT_CHUNK_FULL || atomic_load(&process->state) != FT_PROCESS_ALIVE;
@@ -215,10 +220,10 @@ void ft_batch_commit(struct ft_batch *batch, size_t from, size_t to)
         position->consumed = piece->to;
         position->has_holes = piece->has_holes;
         bool is_whole = piece->to >= FT_CHUNK_SLOTS;
+        if (piece->to > piece->from)
+            ft_segment_store_consumed(segment, piece->chunk, piece->head.fill, piece->to);
         if (is_whole && piece->state == FT_CHUNK_FULL && !piece->has_holes)
             ft_segment_free_chunk(segment, piece->chunk);
-        else if (piece->to > piece->from)
-            ft_segment_store_consumed(segment, piece->chunk, piece->head.fill, piece->to);
         position->is_closed = is_whole && !(piece->state == FT_CHUNK_FULL && !piece->has_holes);
     }
 }

@@ -9,6 +9,7 @@
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/quota.h"
+#include "daemon/resume.h"
 
 // Copies that one round may hold: a job with thousands of processes takes several.
 #define ROUND_CHUNKS_MAX 4096
@@ -115,7 +116,7 @@ static void count_as_lost(struct ft_drain *drain, struct ft_batch *batch, size_t
     for (size_t i = from; i < to; i++) {
         struct ft_piece *piece = &batch->pieces[i];
         uint16_t end = piece->end, reached = piece->to;
-        piece->process->rows_pending = 0;
+        piece->process->rows_pending = piece->process->vfork_rows_pending = 0;
         piece->to = piece->written;
         piece->end = reached;
         while (piece->to < reached && ft_drain_piece(&lost, piece) == FT_DRAIN_DONE && piece->to < reached)
@@ -142,31 +143,57 @@ static size_t make_ranges(const struct ft_batch *batch, size_t from, size_t to, 
     return count;
 }
 
+// What a successor needs of what pieces [from, to) said besides rows. False where there is nothing.
+static bool put_news(struct ft_drain *drain, const struct ft_batch *batch, size_t from, size_t to)
+{
+    bool has_news = false;
+    const struct ft_process *last = NULL;
+    for (size_t i = from; drain->writer && i < to; i++) {
+        const struct ft_piece *piece = &batch->pieces[i];
+        has_news |= piece->to > piece->written;
+        if (piece->process != last && piece->process->trace_part == drain->part)
+            ft_resume_put_news(drain, piece->process);
+        last = piece->process;
+    }
+    return has_news;
+}
+
+// Rows, or news alone, into the file. -errno: the rows are lost.
+static int write_rows(struct ft_job *job, struct ft_drain *drain, size_t from, size_t to)
+{
+    struct ft_batch *batch = &job->batch;
+    uint64_t rows = ft_trace_writer_rows(drain->writer), rows_lost;
+    struct ft_trace_range *ranges = malloc((to - from + 1) * sizeof(*ranges));
+    size_t count = rows && ranges ? make_ranges(batch, from, to, ranges) : 0;
+    int r = rows && !ranges ? -ENOMEM : ft_trace_writer_end_block(drain->writer, ranges, count);
+    free(ranges);
+    if (r < 0)
+        ft_trace_writer_drop_rows(drain->writer);
+    else
+        r = ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
+    if (r < 0 || !rows)
+        return r;
+    ft_status_add(&job->daemon->status, blocks, 1);
+    ft_status_add(&job->daemon->status, events, rows);
+    return 0;
+}
+
 // Writes the rows of pieces [from, to) and frees what they came from.
 static void flush_rows(struct ft_job *job, struct ft_drain *drain, size_t from, size_t to)
 {
     struct ft_batch *batch = &job->batch;
-    uint64_t rows = drain->writer ? ft_trace_writer_rows(drain->writer) : 0, rows_lost = 0;
-    if (rows) {
-        struct ft_trace_range *ranges = malloc((to - from + 1) * sizeof(*ranges));
-        size_t count = ranges ? make_ranges(batch, from, to, ranges) : 0;
-        int r = ft_trace_writer_end_block(drain->writer, ranges, count);
-        free(ranges);
-        if (r < 0)
-            ft_trace_writer_drop_rows(drain->writer);
-        else
-            r = ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
-        if (r < 0) {
-            count_as_lost(drain, batch, from, to);
-        } else {
-            ft_status_add(&job->daemon->status, blocks, 1);
-            ft_status_add(&job->daemon->status, events, rows);
-        }
-    }
+    uint64_t rows = drain->writer ? ft_trace_writer_rows(drain->writer) : 0;
+    bool has_news = put_news(drain, batch, from, to);
+    int r = rows || (has_news && !drain->no_rows) ? write_rows(job, drain, from, to) : 0;
+    if (r < 0 && rows)
+        count_as_lost(drain, batch, from, to);
     for (size_t i = from; i < to; i++) {
         struct ft_piece *piece = &batch->pieces[i];
         piece->process->stored += piece->process->rows_pending;
-        piece->process->rows_pending = 0;
+        piece->process->vfork_rows += piece->process->vfork_rows_pending;
+        piece->process->rows_pending = piece->process->vfork_rows_pending = 0;
+        if (r == 0 && has_news)
+            ft_resume_note_written(piece->process);
     }
     ft_batch_commit(batch, from, to);
     for (size_t i = from; i < to; i++)
@@ -202,7 +229,7 @@ static struct ft_process *run_round(struct ft_job *job, struct ft_drain *drain, 
         size_t first;
         bool is_over = atomic_load(&rest->state) != FT_PROCESS_ALIVE;
         rest->is_drained = is_over;
-        if (rest->segment.fd < 0 || (!rest->oldest_ns && !is_over && !drain->must_not_wait))
+        if (rest->segment.fd < 0 || rest->is_corrupt || (!rest->oldest_ns && !is_over && !drain->must_not_wait))
             continue;
         int r = ft_batch_collect(batch, rest, &first);
         if (r == -EBADMSG)

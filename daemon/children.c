@@ -6,6 +6,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/exe.h"
+#include "proto/trace_resume.h"
 
 // A child that attaches at all has done so long before; what it waits for here is its admission.
 #define PATIENCE_NS INT64_C(1000000000)
@@ -83,24 +84,70 @@ static bool take_env_cleaned(struct ft_process *process)
     return true;
 }
 
+static void put_expected(const struct ft_children_expected *one, struct ft_trace_writer *writer)
+{
+    const struct ft_trace_expected expected = {
+        .pid = one->pid, .path = FT_BYTES(one->path), .is_env_cleaned = one->is_env_cleaned};
+    ft_trace_writer_put_expected(writer, &expected);
+}
+
+void ft_children_put(struct ft_children *children, struct ft_drain *drain)
+{
+    if (children->told_part == drain->part)
+        return;
+    for (const struct ft_children_expected *one = children->expected; one; one = one->next)
+        put_expected(one, drain->writer);
+    children->told_part = drain->part;
+}
+
+static bool is_expected(const struct ft_children *children, uint32_t pid)
+{
+    for (const struct ft_children_expected *one = children->expected; one; one = one->next)
+        if (one->pid == pid)
+            return true;
+    return false;
+}
+
+static struct ft_children_expected *add_expected(struct ft_children *children, uint32_t pid, const char *path,
+                                                 size_t bytes)
+{
+    struct ft_children_expected *one =
+        children->expected_count < FT_CHILDREN_EXPECTED_MAX ? calloc(1, sizeof(*one)) : NULL;
+    if (!one)
+        return NULL;
+    one->pid = pid;
+    memcpy(one->path, path, bytes < sizeof(one->path) ? bytes : sizeof(one->path) - 1);
+    one->next = children->expected;
+    children->expected = one;
+    children->expected_count++;
+    return one;
+}
+
+void ft_children_restore(struct ft_children *children, const struct ft_trace_expected *expected, int64_t now_ns)
+{
+    if (is_seen(children, expected->pid) || is_expected(children, expected->pid))
+        return;
+    struct ft_children_expected *one = add_expected(children, expected->pid, expected->path.data, expected->path.len);
+    if (!one)
+        return;
+    one->due_ns = now_ns + PATIENCE_NS;
+    one->is_env_cleaned = expected->is_env_cleaned;
+}
+
 static void expect(struct ft_drain *drain, struct ft_process *process, uint32_t pid, const char *path)
 {
     struct ft_children *children = &process->job->children;
     bool is_our_namespace = process->ns_pid == process->pid;
-    if (!pid || !is_our_namespace || children->expected_count >= FT_CHILDREN_EXPECTED_MAX || is_seen(children, pid))
+    if (!pid || !is_our_namespace || is_seen(children, pid) || is_expected(children, pid))
         return;
-    struct ft_children_expected *one = calloc(1, sizeof(*one));
+    struct ft_children_expected *one =
+        add_expected(children, pid, path ? path : process->exe.data, path ? strlen(path) : process->exe.len);
     if (!one)
         return;
-    one->pid = pid;
     one->due_ns = drain->now_ns + PATIENCE_NS;
     one->is_env_cleaned = take_env_cleaned(process);
-    size_t bytes = path ? strlen(path) : process->exe.len;
-    bytes = bytes < sizeof(one->path) ? bytes : sizeof(one->path) - 1;
-    memcpy(one->path, path ? path : process->exe.data, bytes);
-    one->next = children->expected;
-    children->expected = one;
-    children->expected_count++;
+    if (drain->writer && children->told_part == drain->part)
+        put_expected(one, drain->writer);
 }
 
 static char *copy_path(struct ft_process *process, uint32_t id)
@@ -112,7 +159,8 @@ static char *copy_path(struct ft_process *process, uint32_t id)
 }
 
 // An exec is recorded before it happens, and a second time with its error where it failed.
-static void note_exec(struct ft_process *process, struct ft_process_line *line, const struct ft_record_event *record)
+void ft_children_note_exec(struct ft_process *process, struct ft_process_line *line,
+                           const struct ft_record_event *record)
 {
     char **path = record->flags & FT_CALL_VFORK ? &line->exec_path : &process->exec_path;
     free(*path);
@@ -124,7 +172,7 @@ void ft_children_note_call(struct ft_drain *drain, struct ft_process *process, s
 {
     switch (record->call) {
     case FT_CALL_ID_execve ... FT_CALL_ID_fexecve:
-        note_exec(process, line, record);
+        ft_children_note_exec(process, line, record);
         break;
     case FT_CALL_ID_fork:
     case FT_CALL_ID__Fork:

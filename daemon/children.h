@@ -26,7 +26,8 @@ struct ft_children_expected {
 struct ft_children {
     struct ft_children_expected *expected; // newest first
     uint32_t expected_count;
-    uint32_t *seen; // pids that attached, open addressing, 0 empty
+    uint32_t told_part; // file that they are told in, for a successor
+    uint32_t *seen;     // pids that attached, open addressing, 0 empty
     uint32_t seen_room, seen_count;
 };
 
@@ -34,6 +35,12 @@ struct ft_job;
 
 void ft_children_fini(struct ft_children *children);
 void ft_children_note_attached(struct ft_children *children, uint32_t pid);
+
+// Tells a file those that are expected, once.
+void ft_children_put(struct ft_children *children, struct ft_drain *drain);
+// One that a daemon before us expected.
+struct ft_trace_expected;
+void ft_children_restore(struct ft_children *children, const struct ft_trace_expected *expected, int64_t now_ns);
 
 // Whether a call makes or replaces a process.
 static inline bool ft_children_concern(unsigned call)
@@ -43,6 +50,9 @@ static inline bool ft_children_concern(unsigned call)
 
 // A finished call of that kind; and the end of a vfork, which tells the child's pid.
 void ft_children_note_call(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
+                           const struct ft_record_event *record);
+// Of an exec alone: what is about to be executed.
+void ft_children_note_exec(struct ft_process *process, struct ft_process_line *line,
                            const struct ft_record_event *record);
 void ft_children_note_vfork_end(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
                                 uint32_t pid);

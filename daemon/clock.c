@@ -11,6 +11,8 @@
 #define TRIES 4
 // Pairs nearer to each other than this say little of a rate.
 #define RATE_PAIR_NS 100000
+// Two pairs taken soon after each other tell the rate no better.
+#define OLD_RATE_MAX 0.01
 
 #if defined(__x86_64__)
 #define CLOCKSOURCE "tsc\n"
@@ -131,6 +133,21 @@ void ft_clock_push(struct ft_clock_pairs *clock, struct ft_clock_pair pair, int6
 {
     pthread_mutex_lock(&clock->lock);
     push_locked(clock, pair, window_ns);
+    pthread_mutex_unlock(&clock->lock);
+}
+
+void ft_clock_push_old(struct ft_clock_pairs *clock, struct ft_clock_pair pair)
+{
+    pthread_mutex_lock(&clock->lock);
+    const struct ft_clock_pair *first = &clock->pairs[0], *last = &clock->pairs[clock->count ? clock->count - 1 : 0];
+    bool is_older = clock->count >= 2 && clock->count < FT_CLOCK_PAIRS_MAX && pair.ticks < first->ticks &&
+                    pair.mono_ns < first->mono_ns;
+    double off = is_older ? slope(&pair, first) / slope(first, last) - 1 : 1;
+    if (off > -OLD_RATE_MAX && off < OLD_RATE_MAX) {
+        memmove(&clock->pairs[1], &clock->pairs[0], clock->count * sizeof(clock->pairs[0]));
+        clock->pairs[0] = pair;
+        clock->count++;
+    }
     pthread_mutex_unlock(&clock->lock);
 }
 

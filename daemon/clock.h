@@ -52,6 +52,9 @@ void ft_clock_tick(struct ft_clock_pairs *clock, bool must);
 // For tests and for pairs from elsewhere: ticks and nanoseconds both rise, others are ignored.
 void ft_clock_push(struct ft_clock_pairs *clock, struct ft_clock_pair pair, int64_t window_ns);
 
+// One of a daemon before us, older than all there are; ignored where its rate is not that of the others.
+void ft_clock_push_old(struct ft_clock_pairs *clock, struct ft_clock_pair pair);
+
 // The newest pair.
 struct ft_clock_pair ft_clock_last(struct ft_clock_pairs *clock);
 

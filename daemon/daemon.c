@@ -14,6 +14,7 @@
 #include "daemon/log.h"
 #include "daemon/policy.h"
 #include "daemon/procfs.h"
+#include "daemon/successor.h"
 
 #define HOUSEKEEPING_MS 1000
 
@@ -52,11 +53,18 @@ static void read_host(struct ft_daemon *daemon)
     daemon->boot_id[strcspn(daemon->boot_id, "\n")] = '\0';
 }
 
+void ft_daemon_notify(const struct ft_daemon *daemon, const char *state)
+{
+    // A manager above a private daemon is somebody else's.
+    if (!daemon->config.private)
+        sd_notify(0, state);
+}
+
 static void reload(struct ft_daemon *daemon)
 {
     struct ft_config fresh;
     struct ft_config_error error;
-    sd_notify(0, "RELOADING=1");
+    ft_daemon_notify(daemon, "RELOADING=1");
     int r = ft_options_load(daemon->options, &fresh, &error);
     if (r < 0) {
         ft_log(FT_LOG_ERR, "the configuration stays as it was: %s", error.text);
@@ -76,7 +84,7 @@ static void reload(struct ft_daemon *daemon)
         ft_policy_write(daemon);
     }
     ft_config_fini(&fresh);
-    sd_notify(0, "READY=1");
+    ft_daemon_notify(daemon, "READY=1");
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -146,18 +154,20 @@ int ft_daemon_init(struct ft_daemon *daemon)
     int r = uv_loop_init(&daemon->loop);
     if (r < 0)
         return r;
+    start_signals(daemon); // from here on an end is a clean one
     atomic_store(&daemon->reserve.fd, -1);
     r = ft_storage_check_spool(daemon);
     if (r < 0)
         return r;
     ft_reserve_init(&daemon->reserve, config);
+    ft_store_open(daemon);
     r = ft_listener_open(daemon);
     if (r < 0)
         return r;
+    ft_successor_take_over(daemon);
     uv_timer_init(&daemon->loop, &daemon->housekeeping);
     daemon->housekeeping.data = daemon;
     uv_timer_start(&daemon->housekeeping, on_housekeeping, HOUSEKEEPING_MS, HOUSEKEEPING_MS);
-    start_signals(daemon);
     r = ft_listener_start(daemon);
     return r < 0 ? r : ft_private_start(daemon);
 }
@@ -176,6 +186,7 @@ void ft_daemon_note_job_gone(struct ft_daemon *daemon)
     for (size_t i = 0; i < sizeof(daemon->signals) / sizeof(daemon->signals[0]); i++)
         uv_close((uv_handle_t *)&daemon->signals[i], NULL);
     uv_close((uv_handle_t *)&daemon->housekeeping, NULL);
+    ft_store_close(daemon);
     ft_private_close(daemon);
 }
 
@@ -184,9 +195,10 @@ void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap)
     if (daemon->is_ending)
         return;
     ft_listener_accept_all(daemon);
+    ft_store_all(daemon);
     daemon->is_ending = true;
     daemon->ending_gap = gap;
-    sd_notify(0, "STOPPING=1");
+    ft_daemon_notify(daemon, "STOPPING=1");
     ft_listener_close(daemon);
     if (daemon->config.private)
         ft_job_get_private(daemon); // a file also where nobody attached

@@ -19,7 +19,10 @@
 #include "daemon/private.h"
 #include "daemon/reserve.h"
 #include "daemon/status.h"
+#include "daemon/store.h"
 #include "daemon/users.h"
+
+struct ft_successor;
 
 enum { FT_DAEMON_PIDS = 4096 }; // buckets of the table of pids
 
@@ -33,6 +36,8 @@ struct ft_daemon {
     struct ft_status status;
     struct ft_listener listener;
     struct ft_private private;
+    struct ft_store store;
+    struct ft_successor *successor; // until all is taken over
     uv_signal_t signals[3];
     uv_timer_t housekeeping;
     struct ft_job *jobs;
@@ -56,6 +61,9 @@ void ft_daemon_fini(struct ft_daemon *daemon);
 
 // Takes no more clients (all that wait are taken first), writes everything and ends the loop.
 void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap);
+
+// Tells the service manager, where there is one (sd_notify(3)).
+void ft_daemon_notify(const struct ft_daemon *daemon, const char *state);
 
 // The loop's table of processes.
 void ft_daemon_add_process(struct ft_daemon *daemon, struct ft_process *process);

@@ -260,7 +260,10 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
     case FT_RECORD_TAGS:
         ft_lines_set_tag(process, line, (uint32_t)record[1], record[1] >> 32 & 1);
         return 0;
-    default: // DEFINE was read before; LOSS is in the head's names_lost too; PAD; kinds of a later minor version
+    case FT_RECORD_DEFINE: // read before; from here on nobody else can read it
+        ft_names_note_fresh(&process->names, (uint32_t)record[1]);
+        return 0;
+    default: // LOSS is in the head's names_lost too; PAD; kinds of a later minor version
         return 0;
     }
 }

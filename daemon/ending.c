@@ -8,9 +8,10 @@
 #include "daemon/account.h"
 #include "daemon/daemon.h"
 #include "daemon/exe.h"
-#include "daemon/job.h"
 #include "daemon/log.h"
 #include "daemon/procfs.h"
+#include "daemon/resume.h"
+#include "daemon/vfork.h"
 
 // Events that one thread can have begun and not published when it dies: one call, and handlers above it.
 #define TORN_PER_LINE 8
@@ -68,9 +69,12 @@ static void account_for_rest(struct ft_process *process, bool is_alive)
     uint64_t rest = counts->emitted - accounted;
     uint64_t torn_max = (uint64_t)counts->lines_used * TORN_PER_LINE;
     uint64_t torn = process->is_cut_off ? 0 : rest < torn_max || is_alive ? rest : torn_max;
-    bool is_over_limit = process->is_cut_off && !process->is_corrupt;
+    // What the daemon before us could neither write nor write down had no room on the disk.
+    enum ft_cause cause = process->is_taken_over ? FT_CAUSE_DISK_FULL : FT_CAUSE_CORRUPT;
+    if (process->is_cut_off)
+        cause = process->is_corrupt ? FT_CAUSE_CORRUPT : FT_CAUSE_DAEMON_LIMIT;
     process->dropped[FT_CAUSE_TORN] += torn;
-    process->dropped[is_over_limit ? FT_CAUSE_DAEMON_LIMIT : FT_CAUSE_CORRUPT] += rest - torn;
+    process->dropped[cause] += rest - torn;
 }
 
 // Into the daemon's own counters, once, when all is known.
@@ -121,8 +125,10 @@ static void put_shim_gaps(struct ft_drain *drain, struct ft_process *process)
     if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count) < 0)
         return;
     for (unsigned i = 0; i < FT_SHIM_GAP_COUNT; i++)
-        if (shim_gaps[i].reason && count[i] > process->gap_stated[i])
+        if (shim_gaps[i].reason && count[i] > process->gap_stated[i]) {
             put_gap(drain, process, shim_gaps[i].kind, count[i] - process->gap_stated[i], shim_gaps[i].reason);
+            process->gap_stated[i] = count[i];
+        }
 }
 
 // It executed something that did not attach: what follows of its pid is not seen.
@@ -164,6 +170,41 @@ void ft_ending_put_refused(struct ft_drain *drain, uint64_t count, bool is_empty
     }
 }
 
+static void put_losses(struct ft_drain *drain, const struct ft_process *process)
+{
+    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
+        struct ft_trace_loss loss = {.cause = (uint8_t)cause,
+                                     .process = process->trace_id,
+                                     .count = process->dropped[cause],
+                                     .when_ns = drain->now_ns};
+        if (process->dropped[cause])
+            ft_trace_writer_put_loss(drain->writer, &loss);
+    }
+}
+
+static const char *why_not_seen(const struct ft_process *process, enum ft_gap gap)
+{
+    if (process->is_lost && process->is_corrupt)
+        return "the daemon was killed, and what it had of the process is no segment any more";
+    if (process->is_lost)
+        return "the daemon was killed, and nobody held what the process had recorded";
+    return gap == FT_GAP_STILL_RUNNING ? "lived on when the command had ended" : "lived on when the daemon ended";
+}
+
+// As it stands: a daemon that comes after us may go on with it, from before the rest was accounted for.
+static void put_as_it_stands(struct ft_drain *drain, struct ft_process *process)
+{
+    uint64_t dropped[FT_CAUSE_COUNT];
+    memcpy(dropped, process->dropped, sizeof(dropped));
+    put_shim_gaps(drain, process);
+    account_for_rest(process, true);
+    count_dropped(&process->job->daemon->status, process);
+    ft_account_put(drain, process);
+    put_losses(drain, process);
+    memcpy(process->dropped, dropped, sizeof(dropped));
+    ft_resume_put(drain, process, false);
+}
+
 void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_t end_ns, enum ft_gap gap)
 {
     process->is_final = true;
@@ -173,22 +214,23 @@ void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_
         ft_ending_learn_exit(process);
     if (process->segment.fd >= 0 && !process->is_corrupt && end_ns)
         ft_segment_look_again(&process->segment);
-    account_for_rest(process, !end_ns);
-    count_dropped(&process->job->daemon->status, process);
+    ft_vfork_finish(drain, process);
+    bool may_go_on = !end_ns && !process->is_lost && drain->writer;
+    if (may_go_on) {
+        put_as_it_stands(drain, process);
+    } else {
+        account_for_rest(process, !end_ns);
+        count_dropped(&process->job->daemon->status, process);
+    }
     if (!drain->writer)
         return;
-    ft_account_put(drain, process);
-    put_shim_gaps(drain, process);
-    put_lost_image(drain, process);
-    if (!end_ns)
-        put_gap(drain, process, gap, 1,
-                gap == FT_GAP_STILL_RUNNING ? "lived on when the command had ended" : "lived on when the daemon ended");
-    for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
-        struct ft_trace_loss loss = {.cause = (uint8_t)cause,
-                                     .process = process->trace_id,
-                                     .count = process->dropped[cause],
-                                     .when_ns = drain->now_ns};
-        if (process->dropped[cause])
-            ft_trace_writer_put_loss(drain->writer, &loss);
+    if (!may_go_on) {
+        ft_account_put(drain, process);
+        put_shim_gaps(drain, process);
+        put_losses(drain, process);
     }
+    if (!may_go_on || process->job->daemon->store.fd < 0)
+        put_lost_image(drain, process);
+    if (!end_ns)
+        put_gap(drain, process, gap, 1, why_not_seen(process, gap));
 }

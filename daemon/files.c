@@ -66,13 +66,18 @@ void ft_files_learn_kind(struct ft_drain *drain, struct ft_process *process, con
     }
     name->trace_id = 0;
     drain->cached_id = 0;
+    if (name->is_told)
+        ft_names_note_fresh(&process->names, name->id);
 }
 
 static void note_close(struct ft_drain *drain, struct ft_process *process, uint32_t id)
 {
     struct ft_name *name = ft_names_find(&process->names, id);
-    if (name)
-        name->closed_in = drain->block;
+    if (!name)
+        return;
+    name->closed_in = drain->block;
+    if (name->is_told)
+        ft_names_note_fresh(&process->names, id);
 }
 
 void ft_files_learn(struct ft_drain *drain, struct ft_process *process, const struct ft_record_event *record)

@@ -40,6 +40,7 @@ static void on_closed(uv_handle_t *handle)
     struct ft_job *job = handle->data;
     ft_batch_fini(&job->batch);
     ft_children_fini(&job->children);
+    free(job->taken_over);
     pthread_mutex_destroy(&job->lock);
     free(job);
 }
@@ -57,16 +58,30 @@ static void remove_job(struct ft_job *job)
     uv_close((uv_handle_t *)&job->timer, on_closed);
 }
 
+// What the service manager holds stays with it until all is in the file.
+static bool must_stay(const struct ft_job *job, const struct ft_process *process)
+{
+    return process->stored_name && job->is_unwritten && !job->is_all_written;
+}
+
 static void take_back_processes(struct ft_job *job)
 {
     pthread_mutex_lock(&job->lock);
     struct ft_process *done = job->done;
     job->done = NULL;
     pthread_mutex_unlock(&job->lock);
-    for (struct ft_process *next; done; done = next) {
-        next = done->next;
+    for (struct ft_process *process = done, *next; process; process = next) {
+        next = process->next;
+        if (must_stay(job, process)) {
+            process->next = job->done;
+            job->done = process;
+            continue;
+        }
+        bool is_kept =
+            job->is_unwritten || (job->daemon->is_ending && atomic_load(&process->state) == FT_PROCESS_ALIVE);
+        ft_store_note_gone(job->daemon, process, is_kept);
         job->process_count--;
-        ft_daemon_remove_process(job->daemon, done);
+        ft_daemon_remove_process(job->daemon, process);
     }
 }
 
@@ -151,6 +166,7 @@ static struct ft_job *create(struct ft_daemon *daemon, const char *key, uint32_t
     job->storage.fd = -1;
     job->next_pass_ns = INT64_MAX;
     job->must_have_file = daemon->config.private;
+    job->realtime_offset_ns = daemon->realtime_offset_ns;
     atomic_store(&job->wake_ns, INT64_MAX);
     pthread_mutex_init(&job->lock, NULL);
     uv_timer_init(&daemon->loop, &job->timer);
@@ -175,6 +191,12 @@ struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *pro
     const char *key = daemon->config.private ? PRIVATE_KEY : process->identity.job;
     struct ft_job *job = find(daemon, key, process->uid);
     return job ? job : create(daemon, key, process->uid, &process->identity);
+}
+
+struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct ft_identity *identity)
+{
+    struct ft_job *job = find(daemon, identity->job, uid);
+    return job ? job : create(daemon, identity->job, uid, identity);
 }
 
 struct ft_job *ft_job_get_private(struct ft_daemon *daemon)

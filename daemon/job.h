@@ -16,6 +16,7 @@
 #include "daemon/clock.h"
 #include "daemon/process.h"
 #include "daemon/storage.h"
+#include "proto/trace_resume.h"
 
 struct ft_daemon;
 
@@ -33,6 +34,7 @@ struct ft_job {
     _Atomic bool is_finishing;
     _Atomic uint64_t refused_count; // processes that were not admitted
     bool must_have_file;            // also without a process: a private daemon's
+    int64_t realtime_offset_ns;     // of all of the job's files
     _Atomic int64_t wake_ns;        // a pass is wanted at this time, whatever the last one said
 
     // the loop's
@@ -52,11 +54,19 @@ struct ft_job {
     uint32_t block_number;
     int64_t next_pass_ns; // what the pass tells the loop: when the next one is due, INT64_MAX never
     bool has_had_process;
+    int64_t next_records_ns;                // records of new processes are not written before
+    bool has_records;                       // there are some that wait for it
+    bool is_unwritten;                      // what was to be in the file is not: the disk is full
+    struct ft_trace_taken_over *taken_over; // files that the next file goes on from
+    size_t taken_over_count;
     bool is_all_written; // finishing: nothing is left to do
 };
 
 // The job of a process, made where there is none. NULL where it cannot be had (limits, memory).
 struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *process);
+
+// The job of that name and user, made where there is none.
+struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct ft_identity *identity);
 
 // The private daemon's only job, made where there is none yet.
 struct ft_job *ft_job_get_private(struct ft_daemon *daemon);

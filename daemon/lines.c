@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_TAGS_MAX 64
-
-static struct ft_process_line *line_at(struct ft_process *process, uint32_t at)
+struct ft_process_line *ft_lines_at(struct ft_process *process, uint32_t at)
 {
     if (at >= process->lines_count) {
         uint32_t count = at + 1 < 4 ? 4 : (at + 1) * 2;
@@ -24,7 +22,7 @@ static struct ft_process_line *line_at(struct ft_process *process, uint32_t at)
 
 void ft_lines_set_thread(struct ft_process_line *line, uint32_t tid, uint32_t ordinal)
 {
-    if (line->thread_part && line->tid == tid && line->ordinal == ordinal)
+    if (line->ordinal && line->tid == tid && line->ordinal == ordinal)
         return;
     line->tid = tid;
     line->ordinal = ordinal;
@@ -34,7 +32,7 @@ void ft_lines_set_thread(struct ft_process_line *line, uint32_t tid, uint32_t or
 
 struct ft_process_line *ft_lines_begin_piece(const struct ft_piece *piece)
 {
-    struct ft_process_line *line = line_at(piece->process, piece->head.line);
+    struct ft_process_line *line = ft_lines_at(piece->process, piece->head.line);
     if (!line)
         return NULL;
     if (piece->to == 0 || (!line->thread_part && !line->ordinal))
@@ -96,9 +94,9 @@ void ft_lines_set_tag(struct ft_process *process, struct ft_process_line *line, 
             replace_tag(&process->names, process->tags_all, process->tags_all_count, FT_PROCESS_TAGS_MAX, string);
         return;
     }
-    if (!line->tags && !(line->tags = calloc(LINE_TAGS_MAX, sizeof(*line->tags))))
+    if (!line->tags && !(line->tags = calloc(FT_LINES_TAGS_MAX, sizeof(*line->tags))))
         return;
-    line->tags_count = replace_tag(&process->names, line->tags, line->tags_count, LINE_TAGS_MAX, string);
+    line->tags_count = replace_tag(&process->names, line->tags, line->tags_count, FT_LINES_TAGS_MAX, string);
 }
 
 static size_t add_tags(const struct ft_names *names, const uint32_t *set, uint32_t set_count, struct ft_tag *tags,
@@ -119,7 +117,7 @@ static size_t add_tags(const struct ft_names *names, const uint32_t *set, uint32
 
 uint32_t ft_lines_make_context(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
 {
-    struct ft_tag tags[FT_PROCESS_TAGS_MAX + LINE_TAGS_MAX];
+    struct ft_tag tags[FT_PROCESS_TAGS_MAX + FT_LINES_TAGS_MAX];
     size_t count = add_tags(&process->names, process->tags_all, process->tags_all_count, tags, 0);
     count = add_tags(&process->names, line->tags, line->tags_count, tags, count);
     int64_t id = count ? ft_trace_writer_context(drain->writer, tags, count) : 0;

@@ -6,9 +6,14 @@
 
 #include "daemon/drain.h"
 
+enum { FT_LINES_TAGS_MAX = 64 };
+
 // The line of a piece, made where it is new; takes over what the chunk's head says where its first slot comes next.
 // NULL where there is no memory.
 struct ft_process_line *ft_lines_begin_piece(const struct ft_piece *piece);
+
+// A line by its number, which is below the geometry's lines_max; made where it is new. NULL where there is no memory.
+struct ft_process_line *ft_lines_at(struct ft_process *process, uint32_t at);
 
 void ft_lines_set_thread(struct ft_process_line *line, uint32_t tid, uint32_t ordinal);
 void ft_lines_set_tag(struct ft_process *process, struct ft_process_line *line, uint32_t string, bool is_process_wide);

@@ -18,6 +18,7 @@
 #include "daemon/log.h"
 #include "daemon/peers.h"
 #include "daemon/policy.h"
+#include "daemon/successor.h"
 
 // Clients taken in one go before timers get their turn; fewer than the descriptors that are kept (admit.c).
 #define ACCEPT_MAX 32
@@ -98,19 +99,33 @@ static int make_socket(struct ft_daemon *daemon)
     return 0;
 }
 
+// What the service manager hands over: the socket, where it has made one, and segments.
+static void take_handed_over(struct ft_daemon *daemon)
+{
+    struct ft_listener *listener = &daemon->listener;
+    char **names = NULL;
+    int count = daemon->config.private ? 0 : sd_listen_fds_with_names(1, &names);
+    for (int i = 0; i < count; i++) {
+        int fd = SD_LISTEN_FDS_START + i;
+        bool is_socket = listener->fd < 0 && sd_is_socket(fd, AF_UNIX, SOCK_SEQPACKET, 1) > 0;
+        if (is_socket) {
+            fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+            listener->fd = fd;
+        } else {
+            ft_successor_add(daemon, fd, names && names[i] ? names[i] : "");
+        }
+        free(names ? names[i] : NULL);
+    }
+    free(names);
+}
+
 int ft_listener_open(struct ft_daemon *daemon)
 {
     struct ft_listener *listener = &daemon->listener;
     listener->fd = listener->lock_fd = -1;
     ft_peers_init(&listener->peers);
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    for (int i = 0, count = sd_listen_fds(1); i < count; i++) {
-        int fd = SD_LISTEN_FDS_START + i;
-        if (listener->fd < 0 && sd_is_socket(fd, AF_UNIX, SOCK_SEQPACKET, 1) > 0) {
-            fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-            listener->fd = fd;
-        }
-    }
+    take_handed_over(daemon);
     return listener->fd >= 0 ? ft_policy_write(daemon) : make_socket(daemon);
 }
 

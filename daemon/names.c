@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "daemon/paths.h"
+#include "proto/trace_resume.h"
 
 #define ROOM_MIN 16
 #define BASES_MAX 64
@@ -35,6 +36,7 @@ void ft_names_fini(struct ft_names *names)
         free(names->slots[i].text);
     free(names->slots);
     free(names->used_paths);
+    free(names->fresh);
     memset(names, 0, sizeof(*names));
 }
 
@@ -209,17 +211,86 @@ bool ft_names_join(struct ft_names *names, struct ft_name *name)
     return name->is_joined;
 }
 
-void ft_names_note_used(struct ft_names *names, const struct ft_name *name)
+// False where there is no memory.
+static bool append_id(uint32_t **list, uint32_t *count, uint32_t *room, uint32_t id)
 {
-    if (names->used_count == names->used_room) {
-        uint32_t room = names->used_room ? names->used_room * 2 : 64;
-        uint32_t *used = realloc(names->used_paths, room * sizeof(*used));
-        if (!used)
-            return; // it stays until room is needed
-        names->used_paths = used;
-        names->used_room = room;
+    if (*count == *room) {
+        uint32_t larger = *room ? *room * 2 : 64;
+        uint32_t *ids = realloc(*list, larger * sizeof(*ids));
+        if (!ids)
+            return false;
+        *list = ids;
+        *room = larger;
     }
-    names->used_paths[names->used_count++] = name->id;
+    (*list)[(*count)++] = id;
+    return true;
+}
+
+void ft_names_note_used(struct ft_names *names, struct ft_name *name)
+{
+    name->is_used = true;
+    // Where there is no memory it stays until room is needed.
+    append_id(&names->used_paths, &names->used_count, &names->used_room, name->id);
+}
+
+void ft_names_note_fresh(struct ft_names *names, uint32_t id)
+{
+    if (names->is_all_fresh)
+        return;
+    if (names->fresh_count < FT_NAMES_MAX && append_id(&names->fresh, &names->fresh_count, &names->fresh_room, id))
+        return;
+    names->is_all_fresh = true;
+}
+
+uint32_t ft_names_fresh_count(const struct ft_names *names)
+{
+    return names->is_all_fresh ? names->room : names->fresh_count;
+}
+
+struct ft_name *ft_names_fresh(const struct ft_names *names, uint32_t i)
+{
+    struct ft_name *name = names->is_all_fresh ? &names->slots[i] : ft_names_find(names, names->fresh[i]);
+    if (!name || !name->id || name->id == FT_FILE_CWD)
+        return NULL;
+    bool is_needed = name->closed_in ? name->is_told : name->is_kept || !name->is_used;
+    return is_needed ? name : NULL;
+}
+
+void ft_names_note_told(struct ft_names *names)
+{
+    names->fresh_count = 0;
+    names->is_all_fresh = false;
+}
+
+void ft_names_restore(struct ft_names *names, const struct ft_trace_known *known)
+{
+    struct ft_name *name = ft_names_find(names, known->id);
+    size_t bytes = known->length > known->text.len ? known->length : known->text.len;
+    if (known->bits & FT_KNOWN_CLOSED) {
+        if (name)
+            name->closed_in = 1; // before any block of ours
+        return;
+    }
+    if (known->id == FT_FILE_CWD || bytes > UINT16_MAX)
+        return;
+    if (name)
+        remove_name(names, name);
+    name = add(names, known->id, bytes);
+    if (!name) {
+        names->lost++;
+        return;
+    }
+    memcpy(name->text, known->text.data, known->text.len);
+    name->bytes_got = (uint16_t)known->text.len;
+    name->base = known->base;
+    name->define = known->define;
+    name->kind = known->kind;
+    name->is_kept = known->bits & FT_KNOWN_KEPT;
+    name->is_cut = known->bits & FT_KNOWN_CUT;
+    name->has_inode = known->bits & FT_KNOWN_HAS_INODE;
+    name->device = known->device;
+    name->inode = known->inode;
+    name->is_joined = !known->base && !known->length;
 }
 
 static bool is_too_full(const struct ft_names *names)
@@ -269,5 +340,6 @@ uint64_t ft_names_forget(struct ft_names *names)
 
 size_t ft_names_memory(const struct ft_names *names)
 {
-    return names->room * sizeof(struct ft_name) + names->text_bytes + names->used_room * sizeof(uint32_t);
+    return names->room * sizeof(struct ft_name) + names->text_bytes +
+           (names->used_room + names->fresh_room) * sizeof(uint32_t);
 }

@@ -31,6 +31,8 @@ struct ft_name {
     uint8_t define; // enum ft_define
     uint8_t kind;   // enum ft_file_kind_wire
     bool is_joined, is_cut, is_kept, has_inode;
+    bool is_used; // by a call; one that is not kept goes with the block
+    bool is_told; // it is in the file, for a successor
 };
 
 struct ft_names {
@@ -42,7 +44,12 @@ struct ft_names {
     uint64_t lost;
     uint32_t *used_paths; // PATH names that a call of this block used
     uint32_t used_count, used_room;
+    uint32_t *fresh; // defined, learned of or closed since they were told to a successor
+    uint32_t fresh_count, fresh_room;
+    bool is_all_fresh; // they were too many to list
 };
+
+struct ft_trace_known;
 
 void ft_names_init(struct ft_names *names);
 void ft_names_fini(struct ft_names *names);
@@ -60,7 +67,17 @@ struct ft_name *ft_names_find(const struct ft_names *names, uint32_t id);
 bool ft_names_join(struct ft_names *names, struct ft_name *name);
 
 // A call used this PATH name and it did not become a descriptor's.
-void ft_names_note_used(struct ft_names *names, const struct ft_name *name);
+void ft_names_note_used(struct ft_names *names, struct ft_name *name);
+
+// What is to be told to a successor: this name changed; the ith of those that did, NULL where it is not worth telling;
+// all were told.
+void ft_names_note_fresh(struct ft_names *names, uint32_t id);
+struct ft_name *ft_names_fresh(const struct ft_names *names, uint32_t i);
+uint32_t ft_names_fresh_count(const struct ft_names *names);
+void ft_names_note_told(struct ft_names *names);
+
+// What a daemon before us knew.
+void ft_names_restore(struct ft_names *names, const struct ft_trace_known *known);
 
 // Drops the used PATH names; makes room where there are too many.
 void ft_names_end_block(struct ft_names *names, uint32_t block);

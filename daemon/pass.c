@@ -16,6 +16,8 @@
 #define IDLE_MIN_NS INT64_C(10000000)
 #define GRANT_CHUNKS 256u
 #define RECORD_INTERVAL_NS INT64_C(1000000000)
+// How long the record of a new process may wait to be in the file: from then on it is known that there was one.
+#define NEW_RECORD_NS INT64_C(100000000)
 
 static int64_t idle_interval_ns(const struct ft_job *job)
 {
@@ -144,6 +146,18 @@ static void put_records(struct ft_job *job, struct ft_drain *drain, bool only_ne
     }
 }
 
+// What a new file begins with, besides processes.
+static void put_beginning(struct ft_job *job, struct ft_drain *drain)
+{
+    if (!drain->writer)
+        return;
+    ft_children_put(&job->children, drain);
+    // Behind the records of all processes that this file goes on with.
+    for (size_t i = 0; i < job->taken_over_count; i++)
+        ft_trace_writer_put_taken_over(drain->writer, &job->taken_over[i]);
+    job->taken_over_count = 0;
+}
+
 static void unlink_process(struct ft_job *job, struct ft_process *process)
 {
     if (process->previous)
@@ -170,6 +184,8 @@ static bool may_finish(const struct ft_job *job, struct ft_process *process, int
 {
     if (!process->is_drained)
         return false;
+    if (process->is_lost)
+        return true;
     // What it executed may have attached and not been admitted yet.
     bool may_have_successor = process->exec_path && atomic_load(&process->state) != FT_PROCESS_REPLACED;
     return now_ns >= atomic_load(&process->ended_ns) + job->daemon->config.block_after_end_ns ||
@@ -185,8 +201,8 @@ static void finish_processes(struct ft_job *job, struct ft_drain *drain, bool is
         next = process->next;
         if (!is_finishing && !may_finish(job, process, drain->now_ns))
             continue;
-        int64_t end_ns = process->is_drained ? atomic_load(&process->ended_ns) : 0;
-        ft_ending_finish(drain, process, end_ns, job->daemon->ending_gap);
+        int64_t end_ns = process->is_drained && !process->is_lost ? atomic_load(&process->ended_ns) : 0;
+        ft_ending_finish(drain, process, end_ns, process->is_lost ? FT_GAP_DAEMON_STOPPED : job->daemon->ending_gap);
         give_back(job, process);
     }
 }
@@ -207,6 +223,8 @@ static void write_records(struct ft_job *job, struct ft_drain *drain)
     uint64_t rows_lost;
     if (drain->writer && ft_trace_writer_flush(drain->writer) == 0)
         ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
+    job->has_records = false;
+    job->next_records_ns = drain->now_ns + NEW_RECORD_NS;
 }
 
 static bool is_any_to_be_drained(const struct ft_job *job)
@@ -222,10 +240,11 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
     struct ft_drain drain;
     see_ends(job, now_ns);
     uint64_t refused = atomic_exchange(&job->refused_count, 0);
-    if (job->processes || job->must_have_file || refused) {
+    if (job->processes || job->must_have_file || refused || job->taken_over_count) {
         ft_block_begin(job, &drain, now_ns, true);
         ft_ending_put_refused(&drain, refused, job->must_have_file && !job->has_had_process);
         put_records(job, &drain, true);
+        put_beginning(job, &drain);
         // Who ends while the others are drained is drained again.
         do {
             ft_block_run(job, &drain);
@@ -237,7 +256,7 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
         finish_processes(job, &drain, true);
         ft_children_check(job, drain.writer, now_ns, true);
     }
-    ft_storage_finish(&job->storage, job, now_ns);
+    job->is_unwritten = !ft_storage_finish(&job->storage, job, now_ns);
     job->is_all_written = true;
 }
 
@@ -262,19 +281,26 @@ void ft_pass_run(struct ft_job *job)
         return;
     }
     bool has_new = job->processes && job->processes->trace_part == 0;
+    job->has_records |= has_new || job->taken_over_count;
     look_at_all(job, now_ns);
     bool is_due = ft_block_due_ns(job, now_ns) <= now_ns;
-    if (has_new || is_due) {
+    bool must_write = is_due || (job->has_records && job->next_records_ns <= now_ns);
+    if (has_new || must_write) {
         ft_block_begin(job, &drain, now_ns, false);
         put_records(job, &drain, true);
+        put_beginning(job, &drain);
         if (is_due) {
             ft_block_run(job, &drain);
             put_records(job, &drain, false);
             finish_processes(job, &drain, false);
             ft_children_check(job, drain.writer, now_ns, false);
-            write_records(job, &drain);
         }
+        if (must_write)
+            write_records(job, &drain);
+        job->is_unwritten = !drain.writer || ft_storage_is_behind(&job->storage);
     }
     int64_t due_ns = ft_block_due_ns(job, now_ns), look_ns = next_look_ns(job);
     job->next_pass_ns = due_ns < look_ns ? due_ns : look_ns;
+    if (job->has_records && job->next_records_ns < job->next_pass_ns)
+        job->next_pass_ns = job->next_records_ns;
 }

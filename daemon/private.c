@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
@@ -17,7 +16,7 @@ void ft_private_tell_ready(struct ft_daemon *daemon)
             ft_log(FT_LOG_WARNING, "ready_fd=%d cannot be written", fd);
         close(fd);
     }
-    sd_notify(0, "READY=1");
+    ft_daemon_notify(daemon, "READY=1");
 }
 
 static bool is_anybody_alive(const struct ft_daemon *daemon)

@@ -108,7 +108,7 @@ static int64_t born_ns(uint64_t start_time)
 }
 
 // A forked child attaches at once, so a pid that was made at another time is another's by now.
-static bool is_ours(const struct ft_process *process, uint64_t start_time)
+bool ft_process_may_be(const struct ft_process *process, uint64_t start_time)
 {
     if (process->start_time)
         return process->start_time == start_time;
@@ -122,7 +122,7 @@ static bool read_counters(const struct ft_process *process, struct ft_process_co
     struct ft_procfs_io io;
     // stat is read second, and tells whether it was this process's io.
     if (ft_procfs_io(process->pid, &io) < 0 || ft_procfs_stat(process->pid, stat) < 0 ||
-        !is_ours(process, stat->start_time))
+        !ft_process_may_be(process, stat->start_time))
         return false;
     *out = (struct ft_process_counters){
         .is_known = true,
@@ -252,6 +252,7 @@ void ft_process_destroy(struct ft_process *process)
     free(process->exec_path);
     free(process->lines);
     free(process->lost);
+    free(process->vforks_before);
     free(process->hello_bytes);
     if (process->pidfd >= 0)
         close(process->pidfd);

@@ -52,6 +52,13 @@ struct ft_process_line {
     char *exec_path; // what a vfork child is about to execute; NULL nothing
 };
 
+// A vfork child whose record a daemon before us began.
+struct ft_process_vfork {
+    uint32_t pid;
+    int64_t start_ns;
+    uint64_t rows;
+};
+
 // Totals of events that were dropped on the daemon's side.
 struct ft_process_lost {
     uint16_t call;
@@ -66,9 +73,11 @@ struct ft_process {
     _Atomic int state; // enum ft_process_state; between loop and worker, released after what belongs to the end
     uint32_t trace_id, trace_part; // PROCESS id in the trace file of that part
     bool is_corrupt, is_final;
-    bool is_cut_off; // no more is read of it
-    bool is_drained; // it was over already when all that it had was copied: no more can come
-    bool is_pressed; // under half of its chunks are free: what is full is to be written at once
+    bool is_cut_off;    // no more is read of it
+    bool is_drained;    // it was over already when all that it had was copied: no more can come
+    bool is_taken_over; // from a daemon before us
+    bool is_lost;       // so, without its segment: nothing more is known of it
+    bool is_pressed;    // under half of its chunks are free: what is full is to be written at once
     int64_t next_look_ns, look_interval_ns;
     int64_t oldest_ns; // since when something waits in the segment, 0 nothing
     int64_t next_record_ns;
@@ -100,9 +109,13 @@ struct ft_process {
     uint32_t lines_count;
     uint32_t tags_all[FT_PROCESS_TAGS_MAX]; // string ids that hold for the whole process
     uint32_t tags_all_count, context_version;
+    uint32_t context_version_told;            // to a successor
     uint64_t stored, dropped[FT_CAUSE_COUNT]; // stored: rows that are in the file
     uint64_t vfork_rows;                      // of these: rows of vfork children, which have records of their own
     uint64_t rows_pending;                    // rows added to a block that is not in the file yet
+    uint64_t vfork_rows_pending;              // of these
+    struct ft_process_vfork *vforks_before;
+    uint32_t vforks_before_count;
     struct ft_process_lost *lost;
     uint32_t lost_count;
     uint32_t chunks_wanted; // of the last look
@@ -127,6 +140,10 @@ struct ft_process {
     bool was_dead;                              // it had ended before it was admitted
 
     // the loop's
+    int64_t admitted_ns;
+    bool is_stored_at_once; // as soon as the service manager reads
+    int store_fd;           // of its segment, while that is to be handed to the service manager; else -1
+    char *stored_name;      // NULL: the service manager does not hold it
     struct ft_process *next_of_pid;
     uv_poll_t watch;
     bool has_watch;
@@ -144,6 +161,9 @@ uint32_t ft_process_private_session(void);
 
 // Reads the counters of its pid, if that is still its own. The worker's.
 void ft_process_read_counters(struct ft_process *process);
+
+// Whether a pid that was made then can be its own, where that is not known for sure.
+bool ft_process_may_be(const struct ft_process *process, uint64_t start_time);
 
 // Reads what is only to be had of a zombie: its parent may reap it at any moment, so this comes first.
 void ft_process_catch_end(struct ft_process *process, int state);

@@ -259,12 +259,21 @@ void ft_segment_free_chunk(const struct ft_segment *segment, uint32_t chunk)
     write_words(segment, &state, sizeof(state), offsetof(struct ft_head, chunk_state) + chunk);
 }
 
+static uint64_t offset_of_consumed(const struct ft_segment *segment, uint32_t chunk)
+{
+    uint64_t pool = (uint64_t)segment->geometry.pool_page * FT_PAGE_BYTES;
+    return pool + (uint64_t)chunk * FT_CHUNK_BYTES + offsetof(struct ft_chunk_head, consumed);
+}
+
 void ft_segment_store_consumed(const struct ft_segment *segment, uint32_t chunk, uint64_t fill, uint32_t consumed)
 {
-    uint64_t at = (uint64_t)segment->geometry.pool_page * FT_PAGE_BYTES + (uint64_t)chunk * FT_CHUNK_BYTES;
-    // fill first: a successor that finds it with the old count reads some slots again rather than none.
-    write_words(segment, &fill, sizeof(fill), at + offsetof(struct ft_chunk_head, consumed_fill));
-    write_words(segment, &consumed, sizeof(consumed), at + offsetof(struct ft_chunk_head, consumed));
+    uint64_t word = FT_CONSUMED(fill, consumed);
+    write_words(segment, &word, sizeof(word), offset_of_consumed(segment, chunk));
+}
+
+int ft_segment_read_consumed(const struct ft_segment *segment, uint32_t chunk, uint64_t *word)
+{
+    return read_exactly(segment->fd, word, sizeof(*word), offset_of_consumed(segment, chunk));
 }
 
 int ft_segment_grant(struct ft_segment *segment, uint32_t count)
@@ -282,6 +291,18 @@ int ft_segment_grant(struct ft_segment *segment, uint32_t count)
     write_words(segment, states, count - first, offsetof(struct ft_head, chunk_state) + first);
     segment->chunks_granted = count;
     write_words(segment, &count, sizeof(count), offsetof(struct ft_head, chunks_granted));
+    return 0;
+}
+
+int ft_segment_restore_granted(struct ft_segment *segment)
+{
+    uint32_t granted;
+    int r = read_exactly(segment->fd, &granted, sizeof(granted), offsetof(struct ft_head, chunks_granted));
+    if (r < 0)
+        return r;
+    if (granted > segment->geometry.chunks_max)
+        return -EBADMSG;
+    segment->chunks_granted = granted;
     return 0;
 }
 

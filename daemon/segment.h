@@ -74,12 +74,18 @@ int ft_segment_read_chunks(const struct ft_segment *segment, uint32_t first, uin
 // The daemon's position in a chunk; grows the table. NULL where there is no memory. `chunk` < geometry.chunks_max.
 struct ft_segment_position *ft_segment_position(struct ft_segment *segment, uint32_t chunk);
 
-// Gives a chunk back to the shim / notes how much of it is in a file.
-void ft_segment_free_chunk(const struct ft_segment *segment, uint32_t chunk);
+// Notes how much of a chunk is in a file, for a successor / gives it back to the shim, which comes second.
 void ft_segment_store_consumed(const struct ft_segment *segment, uint32_t chunk, uint64_t fill, uint32_t consumed);
+void ft_segment_free_chunk(const struct ft_segment *segment, uint32_t chunk);
+
+// What was noted last: FT_CONSUMED, which a client may have overwritten. `chunk` < geometry.chunks_max.
+int ft_segment_read_consumed(const struct ft_segment *segment, uint32_t chunk, uint64_t *word);
 
 // Puts memory behind chunks 0 .. count-1 on the daemon's account and tells the shim.
 int ft_segment_grant(struct ft_segment *segment, uint32_t count);
+
+// What a daemon before us granted.
+int ft_segment_restore_granted(struct ft_segment *segment);
 
 // The gaps that the shim counted (enum ft_shim_gap).
 int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count);

@@ -11,6 +11,7 @@
 // name, what it counts
 #define FT_STATUS_COUNTERS(X)                                                             \
     X(attached, "processes attached")                                                     \
+    X(taken_over, "processes that a daemon before us had")                                \
     X(refused_message, "messages that were no attach message of a version we speak")      \
     X(refused_memory, "segments that were no sealed memfd of ours")                       \
     X(refused_limit, "processes over a limit")                                            \

@@ -54,6 +54,11 @@ static void clean_component(char *out, size_t room, const char *text)
     out[at] = '\0';
 }
 
+void ft_storage_job_folder(const struct ft_job *job, char *out, size_t room)
+{
+    clean_component(out, room, job->key);
+}
+
 // The job's folder, made with its parents: <spool_dir>/<uid>/<job>. A private daemon writes into spool_dir itself.
 static int make_folder(const struct ft_job *job, char *out, size_t room)
 {
@@ -64,7 +69,7 @@ static int make_folder(const struct ft_job *job, char *out, size_t room)
     snprintf(out, room, "%s", config->spool_dir);
     if (config->private)
         return 0;
-    clean_component(name, sizeof(name), job->key);
+    ft_storage_job_folder(job, name, sizeof(name));
     for (int level = 0; level < 2; level++) {
         size_t used = strlen(out);
         int n =
@@ -121,7 +126,7 @@ static int create_writer(struct ft_storage *storage, const struct ft_job *job)
         .user = FT_BYTES(user ? user->pw_name : number),
         .uid = job->uid,
         .job = {.id = FT_BYTES(job->identity.job), .source = job->identity.source, .rank = -1, .local_rank = -1},
-        .realtime_offset_ns = daemon->realtime_offset_ns,
+        .realtime_offset_ns = job->realtime_offset_ns,
         .clock_error_ns = (uint64_t)(error_ns > ERROR_BOUND_MIN_NS ? error_ns : ERROR_BOUND_MIN_NS),
         .created_ns = ft_clock_mono_ns() + ft_clock_realtime_offset_ns(),
         .part = storage->number,
@@ -248,15 +253,25 @@ void ft_storage_note_clock(struct ft_storage *storage, struct ft_clock_pairs *cl
     storage->next_clock_ns = now_ns + CLOCK_INTERVAL_NS;
 }
 
-void ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
+bool ft_storage_is_behind(const struct ft_storage *storage)
+{
+    size_t bytes = 0;
+    if (storage->writer)
+        ft_trace_writer_data(storage->writer, &bytes);
+    return bytes > 0;
+}
+
+bool ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
 {
     uint64_t rows_lost;
     if (!storage->writer)
-        return;
+        return true;
     int r = ft_trace_writer_finish(storage->writer);
     if (r == 0)
         r = ft_storage_write(storage, job, now_ns, &rows_lost);
     if (r < 0)
         ft_log(FT_LOG_ERR, "%s: ends without its index: %s", storage->path, strerror(-r));
+    bool is_whole = !ft_storage_is_behind(storage);
     close_file(storage);
+    return is_whole;
 }

@@ -34,6 +34,9 @@ struct ft_storage {
 // The spool folder, made where it is missing; -errno, after a message, where nothing can be written there.
 int ft_storage_check_spool(const struct ft_daemon *daemon);
 
+// Last component of the folder of a job's files.
+void ft_storage_job_folder(const struct ft_job *job, char *out, size_t room);
+
 // A writer for the job, with its file created; follows the last file with a new one where that is due.
 int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
 
@@ -47,8 +50,11 @@ int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now
 // Notes how the clocks stand, now and then.
 void ft_storage_note_clock(struct ft_storage *storage, struct ft_clock_pairs *clock, int64_t now_ns);
 
-// Index and end; closes the file. Does nothing where there is none.
-void ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
+// Whether bytes wait that could not be written.
+bool ft_storage_is_behind(const struct ft_storage *storage);
+
+// Index and end; closes the file. Does nothing where there is none. False where not all of it could be written.
+bool ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
 
 // The last file has grown too large or too old: the next begin starts another.
 bool ft_storage_wants_next(const struct ft_storage *storage, const struct ft_job *job, int64_t now_ns);

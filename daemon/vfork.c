@@ -34,11 +34,20 @@ static uint32_t find_child(const struct ft_drain *drain, const struct ft_piece *
     return 0;
 }
 
+// The chunk that was taken for a begin record has a head that tells of it already.
+static bool is_the_same_begin(const struct ft_process_line *line, uint32_t pid)
+{
+    return line->vfork_depth == 1 && line->vfork_pid == pid;
+}
+
 bool ft_vfork_begin(struct ft_drain *drain, struct ft_process_line *line, const struct ft_piece *piece)
 {
+    uint32_t pid = (uint32_t)ft_record_at(piece->bytes, piece->to)[1];
+    if (is_the_same_begin(line, pid))
+        return true;
     if (line->vfork_depth++)
         return true; // a child's child: its rows go with the child's
-    line->vfork_pid = (uint32_t)ft_record_at(piece->bytes, piece->to)[1];
+    line->vfork_pid = pid;
     if (!line->vfork_pid)
         line->vfork_pid = find_child(drain, piece, piece->to);
     line->vfork_rows = 0;
@@ -77,16 +86,27 @@ static void fill_record(const struct ft_drain *drain, const struct ft_process *p
     };
 }
 
-uint32_t ft_vfork_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
+// A daemon before us may have begun its record: then its key stays, and its rows count on.
+static void begin_record(struct ft_process *process, struct ft_process_line *line)
 {
-    if (!line->vfork_pid || !line->vfork_depth)
-        return 0;
-    line->vfork_rows++;
-    process->vfork_rows++;
-    if (line->vfork_part == drain->part)
-        return line->vfork_thread;
-    struct ft_trace_process record;
     line->vfork_start_ns = process->last_event_ns;
+    line->vfork_rows = 0;
+    for (uint32_t i = 0; i < process->vforks_before_count; i++) {
+        struct ft_process_vfork *before = &process->vforks_before[i];
+        if (before->pid != line->vfork_pid)
+            continue;
+        line->vfork_start_ns = before->start_ns;
+        line->vfork_rows = before->rows;
+        *before = process->vforks_before[--process->vforks_before_count];
+        return;
+    }
+}
+
+static void make_record(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
+{
+    struct ft_trace_process record;
+    if (!line->vfork_part)
+        begin_record(process, line);
     fill_record(drain, process, line, &record);
     int64_t id = ft_trace_writer_new_process(drain->writer, &record);
     free((void *)(uintptr_t)record.argv);
@@ -95,13 +115,35 @@ uint32_t ft_vfork_thread(struct ft_drain *drain, struct ft_process *process, str
     line->vfork_process = id > 0 ? (uint32_t)id : 0;
     line->vfork_thread = thread_id > 0 ? (uint32_t)thread_id : 0;
     line->vfork_part = drain->part;
+}
+
+uint32_t ft_vfork_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
+{
+    if (!line->vfork_pid || !line->vfork_depth)
+        return 0;
+    if (line->vfork_part != drain->part)
+        make_record(drain, process, line);
+    if (line->vfork_thread) {
+        line->vfork_rows++;
+        process->vfork_rows_pending++;
+    }
     return line->vfork_thread;
+}
+
+static bool has_begun_before(const struct ft_process *process, uint32_t pid)
+{
+    for (uint32_t i = 0; i < process->vforks_before_count; i++)
+        if (process->vforks_before[i].pid == pid)
+            return true;
+    return false;
 }
 
 void ft_vfork_end(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
 {
     if (line->vfork_depth && --line->vfork_depth)
         return;
+    if (drain->writer && !line->vfork_part && line->vfork_pid && has_begun_before(process, line->vfork_pid))
+        make_record(drain, process, line);
     if (drain->writer && line->vfork_part == drain->part && line->vfork_process) {
         struct ft_trace_process record;
         fill_record(drain, process, line, &record);
@@ -112,4 +154,37 @@ void ft_vfork_end(struct ft_drain *drain, struct ft_process *process, struct ft_
     }
     line->vfork_pid = 0;
     line->vfork_part = 0;
+}
+
+void ft_vfork_finish(struct ft_drain *drain, struct ft_process *process)
+{
+    for (uint32_t i = 0; i < process->lines_count; i++)
+        if (process->lines[i].vfork_depth) {
+            process->lines[i].vfork_depth = 1;
+            ft_vfork_end(drain, process, &process->lines[i]);
+        }
+    while (drain->writer && process->vforks_before_count) {
+        struct ft_process_line line = {.vfork_depth = 1, .vfork_pid = process->vforks_before[0].pid};
+        ft_vfork_end(drain, process, &line);
+    }
+}
+
+void ft_vfork_restore(struct ft_process_line *line, const uint8_t *chunk, const struct ft_chunk_head *head, unsigned to)
+{
+    line->vfork_depth = head->vfork_pid ? 1 : 0;
+    line->vfork_pid = head->vfork_pid == UINT32_MAX ? 0 : head->vfork_pid;
+    for (unsigned at = 0; at < to;) {
+        int slots = ft_record_slots(chunk, at, head->fill);
+        if (slots < 0)
+            return;
+        const uint64_t *record = ft_record_at(chunk, at);
+        if (slots && FT_W0_KIND(record[0]) == FT_RECORD_VFORK && FT_W0_CALL(record[0])) {
+            if (!is_the_same_begin(line, (uint32_t)record[1]) && !line->vfork_depth++)
+                line->vfork_pid = (uint32_t)record[1];
+        } else if (slots && FT_W0_KIND(record[0]) == FT_RECORD_VFORK && line->vfork_depth) {
+            if (!--line->vfork_depth)
+                line->vfork_pid = 0;
+        }
+        at = slots ? at + (unsigned)slots : ft_record_find_published(chunk, at + 1, head->fill);
+    }
 }

@@ -19,4 +19,11 @@ void ft_vfork_end(struct ft_drain *drain, struct ft_process *process, struct ft_
 // THREAD id for a row made by a vfork child, 0 where its child is not known.
 uint32_t ft_vfork_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line);
 
+// Children that are not over when their parent is: their records as they stand.
+void ft_vfork_finish(struct ft_drain *drain, struct ft_process *process);
+
+// How a line stands behind slot `to` of a chunk, whose slots before it a daemon before us has read.
+void ft_vfork_restore(struct ft_process_line *line, const uint8_t *chunk, const struct ft_chunk_head *head,
+                      unsigned to);
+
 #endif

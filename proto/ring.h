@@ -165,13 +165,23 @@ struct ft_chunk_head {
     uint32_t line;
     uint32_t tid;
     uint32_t ordinal;
-    uint32_t consumed;      /* written by the daemon: slots of fill consumed_fill that are in a file */
-    uint64_t base_ticks;    /* CALL and SPAN records give their end relative to it */
-    uint64_t sequence;      /* 1, 2, ...: order of the chunks of one line */
-    uint64_t consumed_fill; /* written by the daemon with `consumed`, as 16 bytes are not one store: fill first */
-    uint32_t vfork_pid;     /* not 0: the line was between VFORK begin and end: child's pid (UINT32_MAX: not known) */
+    uint32_t reserved0;
+    uint64_t base_ticks; /* CALL and SPAN records give their end relative to it */
+    uint64_t sequence;   /* 1, 2, ...: order of the chunks of one line */
+    uint64_t consumed;   /* written by the daemon, for a successor: FT_CONSUMED of what is in a file */
+    uint32_t vfork_pid;  /* not 0: the line was between VFORK begin and end: child's pid (UINT32_MAX: not known) */
     uint32_t reserved[3];
 };
+
+/*
+ * How far the daemon is with a chunk, in one word, so that no kill finds half of it: slots below `slots` of filling
+ * `fill` are in a file, or accounted for. It is written after the file and before the chunk is FREE, so that a chunk
+ * that was taken and whose head still shows the fill before is never read again.
+ */
+#define FT_CONSUMED(fill, slots) (((uint64_t)(slots) << 56) | ((uint64_t)(fill) & FT_CONSUMED_FILL_MAX))
+#define FT_CONSUMED_FILL_MAX ((UINT64_C(1) << 56) - 1)
+#define FT_CONSUMED_FILL(w) ((uint64_t)(w) & FT_CONSUMED_FILL_MAX)
+#define FT_CONSUMED_SLOTS(w) ((unsigned)((uint64_t)(w) >> 56))
 
 struct ft_hello {
     uint32_t pid, ppid, tid;
@@ -358,8 +368,8 @@ _Static_assert(offsetof(struct ft_line, call) == 24 && offsetof(struct ft_line, 
 _Static_assert(sizeof(struct ft_total) == 32, "total");
 _Static_assert(sizeof(struct ft_total) * FT_TOTALS_ROWS == FT_PAGE_BYTES, "totals are one page");
 _Static_assert(sizeof(struct ft_chunk_head) == FT_CHUNK_HEAD_BYTES, "chunk head");
-_Static_assert(offsetof(struct ft_chunk_head, consumed) == 20, "written by the daemon");
-_Static_assert(offsetof(struct ft_chunk_head, consumed_fill) == 40, "written by the daemon");
+_Static_assert(offsetof(struct ft_chunk_head, consumed) == 40, "written by the daemon");
+_Static_assert(FT_CHUNK_SLOTS < 256, "slots fit FT_CONSUMED");
 _Static_assert(FT_CHUNK_HEAD_BYTES + FT_CHUNK_SLOTS * FT_SLOT_BYTES == FT_CHUNK_BYTES, "chunk");
 _Static_assert(sizeof(struct ft_hello) == 256, "hello");
 _Static_assert(sizeof(struct ft_hello_item_head) == 8, "item");

@@ -5,8 +5,10 @@
 #ifndef FT_PROTO_TRACE_BLOCK_H
 #define FT_PROTO_TRACE_BLOCK_H
 
+#include "proto/arena.h"
 #include "proto/buffer.h"
 #include "proto/column.h"
+#include "proto/trace.pb-c.h"
 #include "proto/trace_record.h"
 
 #define FT_BLOCK_RANGES_MAX 262144U
@@ -85,11 +87,10 @@ int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, u
 size_t ft_block_rows(const struct ft_block_encoder *encoder);
 void ft_block_reset(struct ft_block_encoder *encoder);
 
-// Appends the rows as one frame to `out` and forgets them. 0, -ENOMEM, or -EINVAL
-// (ranges that are empty or turned round, or too many). On error `out` and the
-// rows are as before.
+// Appends the rows as one frame to `out` and forgets them. `rest`: packed fields that belong into the head too. 0,
+// -ENOMEM, or -EINVAL (ranges that are empty or turned round, or too many). On error `out` and the rows are as before.
 int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t range_count,
-                    struct ft_buffer *out, struct ft_block_span *span);
+                    const struct ft_buffer *rest, struct ft_buffer *out, struct ft_block_span *span);
 
 // The parts of it.
 
@@ -116,5 +117,15 @@ struct ft_block_range {
     uint32_t more_chunks;
 };
 size_t ft_block_ranges_join(struct ft_block_range *ranges, size_t count);
+
+// Room for them, kept from block to block.
+struct ft_block_ranges {
+    struct ft_block_range *items;
+    size_t cap;
+};
+void ft_block_ranges_fini(struct ft_block_ranges *room);
+// Puts ranges into a block's message, whose memory is the arena's.
+int ft_block_ranges_put(struct ft_block_ranges *room, struct ft_arena *arena, const struct ft_trace_range *ranges,
+                        size_t count, Flowtap__Block *block);
 
 #endif

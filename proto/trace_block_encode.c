@@ -21,8 +21,7 @@ struct ft_block_encoder {
     struct ft_trace_aggregate *aggregates; // the aggregator's array
     uint32_t aggregate_of_call[FT_TRACE_CALL_MAX];
     bool has_many_keys;
-    struct ft_block_range *ranges;
-    size_t range_cap;
+    struct ft_block_ranges ranges;
     struct ft_buffer data;
     struct ft_buffer packed; // the head
     struct ft_arena arena;   // what the head's pointers point to
@@ -60,7 +59,7 @@ void ft_block_encoder_destroy(struct ft_block_encoder *encoder)
     ft_block_columns_fini(&encoder->columns);
     ft_column_encoder_destroy(encoder->column_encoder);
     ft_aggregator_destroy(encoder->aggregator);
-    free(encoder->ranges);
+    ft_block_ranges_fini(&encoder->ranges);
     ft_buffer_fini(&encoder->data);
     ft_buffer_fini(&encoder->packed);
     ft_arena_fini(&encoder->arena);
@@ -77,9 +76,7 @@ void ft_block_encoder_trim(struct ft_block_encoder *encoder)
     }
     ft_block_columns_fini(&encoder->columns);
     ft_column_encoder_trim(encoder->column_encoder);
-    free(encoder->ranges);
-    encoder->ranges = NULL;
-    encoder->range_cap = 0;
+    ft_block_ranges_fini(&encoder->ranges);
     ft_buffer_fini(&encoder->data);
     ft_buffer_fini(&encoder->packed);
     ft_arena_fini(&encoder->arena);
@@ -92,7 +89,7 @@ size_t ft_block_encoder_memory(const struct ft_block_encoder *encoder)
     return sizeof(*encoder) + encoder->row_cap * sizeof(*encoder->rows) + order * sizeof(uint32_t) +
            encoder->order.run_cap * sizeof(*encoder->order.runs) +
            encoder->columns.cap * FT_COLUMN_END * sizeof(uint64_t) + ft_column_encoder_memory(encoder->column_encoder) +
-           ft_aggregator_memory(encoder->aggregator) + encoder->range_cap * sizeof(*encoder->ranges) +
+           ft_aggregator_memory(encoder->aggregator) + encoder->ranges.cap * sizeof(*encoder->ranges.items) +
            encoder->data.cap + encoder->packed.cap + encoder->arena.bytes;
 }
 
@@ -292,67 +289,12 @@ static int put_aggregates(struct ft_block_encoder *encoder, Flowtap__Block *bloc
     return 0;
 }
 
-static int copy_ranges(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t *count)
+// Protobuf messages that follow each other are one: `rest` is packed fields of the head.
+static int append_frame(struct ft_block_encoder *encoder, const Flowtap__Block *block, const struct ft_buffer *rest,
+                        struct ft_buffer *out)
 {
-    if (*count > FT_BLOCK_RANGES_MAX)
-        return -EINVAL;
-    if (*count && ft_array_grow(&encoder->ranges, &encoder->range_cap, *count - 1, sizeof(*encoder->ranges)))
-        return -ENOMEM;
-    for (size_t i = 0; i < *count; i++) {
-        if (ranges[i].from >= ranges[i].to)
-            return -EINVAL;
-        encoder->ranges[i] = (struct ft_block_range){.range = ranges[i]};
-    }
-    *count = *count ? ft_block_ranges_join(encoder->ranges, *count) : 0;
-    return 0;
-}
-
-static void range_to_message(const struct ft_block_range *range, Flowtap__Range *out)
-{
-    flowtap__range__init(out);
-    out->chunk = range->range.chunk;
-    out->more_chunks = range->more_chunks;
-    out->fill = range->range.fill;
-    out->more_fills = range->more_fills;
-    out->from = range->range.from;
-    out->to = range->range.to;
-}
-
-static int put_ranges(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t count,
-                      Flowtap__Block *block)
-{
-    Flowtap__Segment *segments, **segment_list;
-    Flowtap__Range *messages, **list;
-    int rc = copy_ranges(encoder, ranges, &count);
-
-    if (rc)
-        return rc;
-    messages = ft_arena_zalloc(&encoder->arena, count, sizeof(*messages));
-    list = ft_arena_zalloc(&encoder->arena, count, sizeof(*list));
-    segments = ft_arena_zalloc(&encoder->arena, count, sizeof(*segments));
-    segment_list = ft_arena_zalloc(&encoder->arena, count, sizeof(*segment_list));
-    if (!messages || !list || !segments || !segment_list)
-        return -ENOMEM;
-    block->segments = segment_list;
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || encoder->ranges[i].range.segment != encoder->ranges[i - 1].range.segment) {
-            Flowtap__Segment *segment = &segments[block->n_segments];
-
-            flowtap__segment__init(segment);
-            segment->segment = encoder->ranges[i].range.segment;
-            segment->ranges = &list[i];
-            segment_list[block->n_segments++] = segment;
-        }
-        range_to_message(&encoder->ranges[i], &messages[i]);
-        list[i] = &messages[i];
-        segment_list[block->n_segments - 1]->n_ranges++;
-    }
-    return 0;
-}
-
-static int append_frame(struct ft_block_encoder *encoder, const Flowtap__Block *block, struct ft_buffer *out)
-{
-    size_t head_len = flowtap__block__get_packed_size(block), data_len = encoder->data.len;
+    size_t own_len = flowtap__block__get_packed_size(block), head_len = own_len + rest->len;
+    size_t data_len = encoder->data.len;
     int rc;
 
     if (head_len > FT_FRAME_HEAD_MAX || data_len > FT_FRAME_DATA_MAX)
@@ -364,6 +306,8 @@ static int append_frame(struct ft_block_encoder *encoder, const Flowtap__Block *
     if (rc)
         return rc;
     flowtap__block__pack(block, encoder->packed.data);
+    if (rest->len)
+        memcpy(encoder->packed.data + own_len, rest->data, rest->len);
     ft_frame_encode(out->data + out->len, FT_FRAME_BLOCK, 0, encoder->packed.data, (uint32_t)head_len,
                     encoder->data.data, (uint32_t)data_len);
     out->len += FT_FRAME_HEADER_BYTES;
@@ -373,7 +317,7 @@ static int append_frame(struct ft_block_encoder *encoder, const Flowtap__Block *
 }
 
 int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t range_count,
-                    struct ft_buffer *out, struct ft_block_span *span)
+                    const struct ft_buffer *rest, struct ft_buffer *out, struct ft_block_span *span)
 {
     struct head head = {.block = FLOWTAP__BLOCK__INIT};
     int rc;
@@ -389,9 +333,9 @@ int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_rang
     if (rc == 0)
         rc = put_aggregates(encoder, &head.block);
     if (rc == 0)
-        rc = put_ranges(encoder, ranges, range_count, &head.block);
+        rc = ft_block_ranges_put(&encoder->ranges, &encoder->arena, ranges, range_count, &head.block);
     if (rc == 0)
-        rc = append_frame(encoder, &head.block, out);
+        rc = append_frame(encoder, &head.block, rest, out);
     if (rc == 0)
         ft_block_reset(encoder);
     return rc;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "proto/trace_block.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 // A chunk that is used again and again gives one filling after the other, a
 // process that goes through its chunks one chunk after the other: both are series.
 
@@ -91,4 +94,68 @@ size_t ft_block_ranges_join(struct ft_block_range *ranges, size_t count)
     count = join_all(ranges, count, join_fills);
     qsort(ranges, count, sizeof(*ranges), compare_by_fill);
     return join_all(ranges, count, join_chunks);
+}
+
+void ft_block_ranges_fini(struct ft_block_ranges *room)
+{
+    free(room->items);
+    *room = (struct ft_block_ranges){0};
+}
+
+static int copy_ranges(struct ft_block_ranges *room, const struct ft_trace_range *ranges, size_t *count)
+{
+    if (*count > FT_BLOCK_RANGES_MAX)
+        return -EINVAL;
+    if (*count && ft_array_grow(&room->items, &room->cap, *count - 1, sizeof(*room->items)))
+        return -ENOMEM;
+    for (size_t i = 0; i < *count; i++) {
+        if (ranges[i].from >= ranges[i].to)
+            return -EINVAL;
+        room->items[i] = (struct ft_block_range){.range = ranges[i]};
+    }
+    *count = *count ? ft_block_ranges_join(room->items, *count) : 0;
+    return 0;
+}
+
+static void range_to_message(const struct ft_block_range *range, Flowtap__Range *out)
+{
+    flowtap__range__init(out);
+    out->chunk = range->range.chunk;
+    out->more_chunks = range->more_chunks;
+    out->fill = range->range.fill;
+    out->more_fills = range->more_fills;
+    out->from = range->range.from;
+    out->to = range->range.to;
+}
+
+int ft_block_ranges_put(struct ft_block_ranges *room, struct ft_arena *arena, const struct ft_trace_range *ranges,
+                        size_t count, Flowtap__Block *block)
+{
+    Flowtap__Segment *segments, **segment_list;
+    Flowtap__Range *messages, **list;
+    int rc = copy_ranges(room, ranges, &count);
+
+    if (rc)
+        return rc;
+    messages = ft_arena_zalloc(arena, count, sizeof(*messages));
+    list = ft_arena_zalloc(arena, count, sizeof(*list));
+    segments = ft_arena_zalloc(arena, count, sizeof(*segments));
+    segment_list = ft_arena_zalloc(arena, count, sizeof(*segment_list));
+    if (!messages || !list || !segments || !segment_list)
+        return -ENOMEM;
+    block->segments = segment_list;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || room->items[i].range.segment != room->items[i - 1].range.segment) {
+            Flowtap__Segment *segment = &segments[block->n_segments];
+
+            flowtap__segment__init(segment);
+            segment->segment = room->items[i].range.segment;
+            segment->ranges = &list[i];
+            segment_list[block->n_segments++] = segment;
+        }
+        range_to_message(&room->items[i], &messages[i]);
+        list[i] = &messages[i];
+        segment_list[block->n_segments - 1]->n_ranges++;
+    }
+    return 0;
 }

@@ -114,6 +114,8 @@ static void load_block(struct ft_trace_reader *reader, struct ft_arena *scratch,
         .end_ns = message->start_ns + (int64_t)message->span_ns,
     };
     reader->events += message->rows;
+    if (ft_reader_load_tagged(reader, message->tagged, message->n_tagged))
+        ft_reader_note(reader, FT_PROBLEM_LIMIT, offset, frame->head_len);
 }
 
 static bool is_index_right(const struct ft_trace_reader *reader, const Flowtap__Index *index)
@@ -151,6 +153,7 @@ int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, con
     ProtobufCAllocator allocator = ft_arena_allocator(scratch);
     size_t len = frame->head_len;
 
+    reader->offset = offset;
     reader->frame_count++;
     reader->frames[counted].count++;
     reader->frames[counted].bytes += bytes;

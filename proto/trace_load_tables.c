@@ -182,16 +182,9 @@ static int load_call(struct ft_trace_reader *reader, const Flowtap__Call *from)
     return 0;
 }
 
-// A new last item of one of the reader's lists, zeroed.
-#define ADD_ITEM(reader, list)                                                                         \
-    (ft_arena_grow(&(reader)->arena, &(reader)->list.items, &(reader)->list.cap, (reader)->list.count, \
-                   sizeof(*(reader)->list.items))                                                      \
-         ? NULL                                                                                        \
-         : memset(&(reader)->list.items[(reader)->list.count++], 0, sizeof(*(reader)->list.items)))
-
 static int load_clock(struct ft_trace_reader *reader, const Flowtap__Clock *from)
 {
-    struct ft_trace_clock *clock = ADD_ITEM(reader, clocks);
+    struct ft_trace_clock *clock = FT_LIST_ADD(reader, clocks);
 
     if (!clock)
         return -ENOMEM;
@@ -203,7 +196,7 @@ static int load_clock(struct ft_trace_reader *reader, const Flowtap__Clock *from
 
 static int load_gap(struct ft_trace_reader *reader, const Flowtap__Gap *from)
 {
-    struct ft_trace_gap *gap = ADD_ITEM(reader, gaps);
+    struct ft_trace_gap *gap = FT_LIST_ADD(reader, gaps);
 
     if (!gap)
         return -ENOMEM;
@@ -222,7 +215,7 @@ static int load_gap(struct ft_trace_reader *reader, const Flowtap__Gap *from)
 
 static int load_loss(struct ft_trace_reader *reader, const Flowtap__Loss *from)
 {
-    struct ft_trace_loss *loss = ADD_ITEM(reader, losses);
+    struct ft_trace_loss *loss = FT_LIST_ADD(reader, losses);
 
     if (!loss)
         return -ENOMEM;
@@ -240,7 +233,7 @@ static int load_profile(struct ft_trace_reader *reader, const Flowtap__Profile *
 
     if (!from->totals || ft_aggregate_from_message(from->totals, &totals))
         return -EBADMSG;
-    profile = ADD_ITEM(reader, profiles);
+    profile = FT_LIST_ADD(reader, profiles);
     if (!profile)
         return -ENOMEM;
     profile->process = from->process;
@@ -271,5 +264,5 @@ int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables 
     LOAD_ALL(losses, load_loss)
     LOAD_ALL(profiles, load_profile)
 #undef LOAD_ALL
-    return rc;
+    return worse(rc, ft_reader_load_resume(reader, tables));
 }

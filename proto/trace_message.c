@@ -81,21 +81,21 @@ static int put_argv(struct ft_arena *arena, const struct ft_trace_process *proce
     return 0;
 }
 
-static int put_kernel(struct ft_arena *arena, const struct ft_trace_kernel *kernel, Flowtap__Process *out)
+int ft_message_from_kernel(struct ft_arena *arena, const struct ft_trace_kernel *kernel, Flowtap__Kernel **out)
 {
     if (!kernel->is_known)
         return 0;
-    out->kernel = ft_arena_alloc(arena, sizeof(*out->kernel));
-    if (!out->kernel)
+    *out = ft_arena_alloc(arena, sizeof(**out));
+    if (!*out)
         return -ENOMEM;
-    flowtap__kernel__init(out->kernel);
-    out->kernel->rchar = kernel->rchar;
-    out->kernel->wchar = kernel->wchar;
-    out->kernel->read_bytes = kernel->read_bytes;
-    out->kernel->write_bytes = kernel->write_bytes;
-    out->kernel->syscr = kernel->syscr;
-    out->kernel->syscw = kernel->syscw;
-    out->kernel->major_faults = kernel->major_faults;
+    flowtap__kernel__init(*out);
+    (*out)->rchar = kernel->rchar;
+    (*out)->wchar = kernel->wchar;
+    (*out)->read_bytes = kernel->read_bytes;
+    (*out)->write_bytes = kernel->write_bytes;
+    (*out)->syscr = kernel->syscr;
+    (*out)->syscw = kernel->syscw;
+    (*out)->major_faults = kernel->major_faults;
     return 0;
 }
 
@@ -120,29 +120,36 @@ static int put_in_call(struct ft_arena *arena, const struct ft_trace_process *pr
     return 0;
 }
 
-static int put_dropped(struct ft_arena *arena, const struct ft_trace_process *process, Flowtap__Process *out)
+int ft_message_from_dropped(struct ft_arena *arena, const struct ft_trace_dropped *dropped, size_t count, size_t *n,
+                            Flowtap__Dropped ***out)
 {
     void **list;
-    int rc = make_list(arena, process->dropped_calls_count, sizeof(Flowtap__Dropped), &list);
+    int rc = make_list(arena, count, sizeof(Flowtap__Dropped), &list);
 
     if (rc)
         return rc;
-    for (size_t i = 0; i < process->dropped_calls_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         Flowtap__Dropped *message = list[i];
 
         flowtap__dropped__init(message);
-        message->call = process->dropped_calls[i].call;
-        message->count = process->dropped_calls[i].count;
-        message->bytes = process->dropped_calls[i].bytes;
-        message->time_ns = process->dropped_calls[i].time_ns;
+        message->call = dropped[i].call;
+        message->count = dropped[i].count;
+        message->bytes = dropped[i].bytes;
+        message->time_ns = dropped[i].time_ns;
     }
-    out->n_dropped_calls = process->dropped_calls_count;
-    out->dropped_calls = (Flowtap__Dropped **)list;
+    *n = count;
+    *out = (Flowtap__Dropped **)list;
+    return 0;
+}
+
+static int put_dropped(struct ft_arena *arena, const struct ft_trace_process *process, Flowtap__Process *out)
+{
     for (size_t i = FT_CAUSE_COUNT; i > 0 && out->n_dropped == 0; i--)
         if (process->dropped[i - 1])
             out->n_dropped = i;
     out->dropped = (uint64_t *)process->dropped;
-    return 0;
+    return ft_message_from_dropped(arena, process->dropped_calls, process->dropped_calls_count, &out->n_dropped_calls,
+                                   &out->dropped_calls);
 }
 
 static void put_numbers(const struct ft_trace_process *process, Flowtap__Process *out)
@@ -185,7 +192,7 @@ int ft_message_from_process(struct ft_arena *arena, uint32_t id, const struct ft
     if (rc == 0)
         rc = put_tags(arena, process->tags, process->tags_count, &out->n_tags, &out->tags);
     if (rc == 0)
-        rc = put_kernel(arena, &process->kernel, out);
+        rc = ft_message_from_kernel(arena, &process->kernel, &out->kernel);
     if (rc == 0)
         rc = put_in_call(arena, process, out);
     return rc ? rc : put_dropped(arena, process, out);

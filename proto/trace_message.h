@@ -13,6 +13,10 @@
 int ft_message_from_header(struct ft_arena *arena, const struct ft_trace_header *header, Flowtap__Header *out);
 int ft_message_from_process(struct ft_arena *arena, uint32_t id, const struct ft_trace_process *process,
                             Flowtap__Process *out);
+// NULL where it is not known.
+int ft_message_from_kernel(struct ft_arena *arena, const struct ft_trace_kernel *kernel, Flowtap__Kernel **out);
+int ft_message_from_dropped(struct ft_arena *arena, const struct ft_trace_dropped *dropped, size_t count, size_t *n,
+                            Flowtap__Dropped ***out);
 int ft_message_from_thread(uint32_t id, const struct ft_trace_thread *thread, Flowtap__Thread *out);
 int ft_message_from_context(struct ft_arena *arena, uint32_t id, const struct ft_tag *tags, size_t count,
                             Flowtap__Context *out);

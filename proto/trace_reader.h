@@ -31,6 +31,7 @@ struct ft_trace_reader_options {
     // Called now and then while _open reads; may be NULL.
     void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_context;
+    bool keep_resume; // also what trace_resume.h reads
 };
 #define FT_TRACE_MEMORY_DEFAULT ((size_t)1 << 30)
 
@@ -48,7 +49,8 @@ struct ft_trace_reader_options {
     X(9, BAD_TOTALS, "damage", "a block's totals differ from its events")                     \
     X(10, NOT_CLOSED, "note", "the file was not closed: its writer still runs or was killed") \
     X(11, BAD_INDEX, "note", "the index at the end differs from the file")                    \
-    X(12, UNKNOWN_FRAME, "note", "frames of a newer format were skipped")
+    X(12, UNKNOWN_FRAME, "note", "frames of a newer format were skipped")                     \
+    X(13, GOES_ON, "note", "the file ends inside a frame, and the next one begins before that")
 
 #define FT_PROBLEM_ENUM(value, name, severity, text) FT_PROBLEM_##name = value,
 enum ft_problem { FT_PROBLEMS(FT_PROBLEM_ENUM) FT_PROBLEM_END };

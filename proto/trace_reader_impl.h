@@ -8,6 +8,7 @@
 #include "proto/frame.h"
 #include "proto/trace.pb-c.h"
 #include "proto/trace_reader.h"
+#include "proto/trace_resume.h"
 #include "proto/trace_source.h"
 
 // Unpacked messages of one frame: what the writer makes stays far below.
@@ -92,6 +93,14 @@ struct ft_trace_reader {
     FT_LIST(struct ft_trace_clock) clocks;
     FT_LIST(struct ft_trace_profile) profiles;
     FT_LIST(struct ft_trace_block) blocks;
+    FT_LIST(struct ft_trace_taken_over) taken_over;
+    // With options.keep_resume.
+    FT_LIST(struct ft_trace_resume) resumes;
+    FT_LIST(struct ft_trace_known) known;
+    FT_LIST(struct ft_trace_tagged) tagged;
+    FT_LIST(struct ft_trace_expected) expected;
+    uint64_t offset;   // of the frame that is being loaded
+    bool is_explained; // what is torn is in another file
     uint64_t events;
     struct ft_trace_problem *problems; // not in the arena: its end is a problem too
     size_t problem_count, problem_cap;
@@ -118,9 +127,25 @@ int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, con
 // of them make no sense, -ENOMEM at the memory limit; the others are taken in.
 int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables *tables);
 
+// A new last item of one of the reader's lists, zeroed; NULL at the memory limit.
+#define FT_LIST_ADD(reader, list)                                                                      \
+    (ft_arena_grow(&(reader)->arena, &(reader)->list.items, &(reader)->list.cap, (reader)->list.count, \
+                   sizeof(*(reader)->list.items))                                                      \
+         ? NULL                                                                                        \
+         : memset(&(reader)->list.items[(reader)->list.count++], 0, sizeof(*(reader)->list.items)))
+
+// What trace_resume.h reads of a TABLES message and of a block's head (trace_resume_get.c). 0, -EBADMSG, -ENOMEM.
+int ft_reader_load_resume(struct ft_trace_reader *reader, const Flowtap__Tables *tables);
+int ft_reader_load_tagged(struct ft_trace_reader *reader, Flowtap__Tagged *const *tagged, size_t count);
+
 // Messages as records, in an arena (trace_record_from.c). 0, -EBADMSG, -ENOMEM.
 int ft_record_bytes(struct ft_arena *arena, ProtobufCBinaryData from, struct ft_bytes *out);
 int ft_record_tags(struct ft_arena *arena, Flowtap__Tag *const *from, size_t count, const struct ft_tag **out);
+void ft_record_kernel(const Flowtap__Kernel *from, struct ft_trace_kernel *out);
+int ft_record_dropped(struct ft_arena *arena, Flowtap__Dropped *const *from, size_t count,
+                      const struct ft_trace_dropped **out);
+// Adds counts by cause to `out`; causes of a newer format to the one that names no reason of its own.
+void ft_record_causes(const uint64_t *from, size_t count, uint64_t out[FT_CAUSE_COUNT]);
 int ft_record_header(struct ft_arena *arena, const Flowtap__Header *from, struct ft_trace_header *out);
 // Fills an empty arena with just the memory that the record takes.
 int ft_record_process(struct ft_arena *arena, const Flowtap__Process *from, struct ft_trace_process *out);

@@ -140,31 +140,34 @@ static int record_in_call(struct ft_arena *arena, const Flowtap__Process *from, 
     return 0;
 }
 
-static int record_dropped(struct ft_arena *arena, const Flowtap__Process *from, struct ft_trace_process *out)
+int ft_record_dropped(struct ft_arena *arena, Flowtap__Dropped *const *from, size_t count,
+                      const struct ft_trace_dropped **out)
 {
-    struct ft_trace_dropped *dropped = ft_arena_alloc(arena, from->n_dropped_calls * sizeof(*dropped));
+    struct ft_trace_dropped *dropped = ft_arena_alloc(arena, count * sizeof(*dropped));
 
     if (!dropped)
         return -ENOMEM;
-    for (size_t i = 0; i < from->n_dropped_calls; i++) {
-        if (from->dropped_calls[i]->call >= FT_TRACE_CALL_MAX)
+    for (size_t i = 0; i < count; i++) {
+        if (from[i]->call >= FT_TRACE_CALL_MAX)
             return -EBADMSG;
         dropped[i] = (struct ft_trace_dropped){
-            .call = (uint16_t)from->dropped_calls[i]->call,
-            .count = from->dropped_calls[i]->count,
-            .bytes = from->dropped_calls[i]->bytes,
-            .time_ns = from->dropped_calls[i]->time_ns,
+            .call = (uint16_t)from[i]->call,
+            .count = from[i]->count,
+            .bytes = from[i]->bytes,
+            .time_ns = from[i]->time_ns,
         };
     }
-    out->dropped_calls = dropped;
-    out->dropped_calls_count = from->n_dropped_calls;
-    // Causes of a newer format are counted with the one that names no reason of its own.
-    for (size_t i = 0; i < from->n_dropped; i++)
-        out->dropped[i < FT_CAUSE_COUNT ? i : FT_CAUSE_DAEMON_LIMIT] += from->dropped[i];
+    *out = dropped;
     return 0;
 }
 
-static void record_kernel(const Flowtap__Kernel *from, struct ft_trace_kernel *out)
+void ft_record_causes(const uint64_t *from, size_t count, uint64_t out[FT_CAUSE_COUNT])
+{
+    for (size_t i = 0; i < count; i++)
+        out[i < FT_CAUSE_COUNT ? i : FT_CAUSE_DAEMON_LIMIT] += from[i];
+}
+
+void ft_record_kernel(const Flowtap__Kernel *from, struct ft_trace_kernel *out)
 {
     if (!from)
         return;
@@ -195,6 +198,7 @@ int ft_record_process(struct ft_arena *arena, const Flowtap__Process *from, stru
         .is_argv_cut = from->is_argv_cut,
         .claims_count = from->n_claims,
         .tags_count = from->n_tags,
+        .dropped_calls_count = from->n_dropped_calls,
         .exit = from->exit < FT_EXIT_COUNT ? (uint8_t)from->exit : FT_EXIT_NONE,
         .exit_source = from->exit_source < FT_EXIT_SOURCE_COUNT ? (uint8_t)from->exit_source : FT_EXIT_SOURCE_UNKNOWN,
         .exit_value = from->exit_value,
@@ -214,8 +218,9 @@ int ft_record_process(struct ft_arena *arena, const Flowtap__Process *from, stru
         return -ENOMEM;
     rc = record_in_call(arena, from, &process);
     if (rc == 0)
-        rc = record_dropped(arena, from, &process);
-    record_kernel(from->kernel, &process.kernel);
+        rc = ft_record_dropped(arena, from->dropped_calls, from->n_dropped_calls, &process.dropped_calls);
+    ft_record_causes(from->dropped, from->n_dropped, process.dropped);
+    ft_record_kernel(from->kernel, &process.kernel);
     if (rc == 0)
         *out = process;
     return rc;

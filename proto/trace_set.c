@@ -173,6 +173,26 @@ static void add_totals(struct ft_trace_set *set)
     }
 }
 
+static bool is_part(const struct ft_trace_header *header, const struct ft_trace_header *of, uint32_t part)
+{
+    return header->part == part && header->uid == of->uid && compare_bytes(header->host, of->host) == 0 &&
+           compare_bytes(header->boot_id, of->boot_id) == 0 && compare_bytes(header->job.id, of->job.id) == 0;
+}
+
+// A file that a later one goes on from: what it was not finished with is in that one.
+static void explain_torn(struct ft_trace_set *set)
+{
+    for (size_t i = 0; i < set->reader_count; i++) {
+        const struct ft_trace_reader *later = set->readers[i].reader;
+
+        for (size_t k = 0; k < later->taken_over.count; k++)
+            for (size_t before = 0; before < set->reader_count; before++)
+                if (before != i &&
+                    is_part(&set->readers[before].reader->header, &later->header, later->taken_over.items[k].part))
+                    ft_trace_reader_explain(set->readers[before].reader, later->taken_over.items[k].bytes);
+    }
+}
+
 static int open_found(struct ft_trace_set *set, const struct ft_walk *walk,
                       const struct ft_trace_reader_options *options, struct ft_trace_set_error *error)
 {
@@ -181,6 +201,7 @@ static int open_found(struct ft_trace_set *set, const struct ft_walk *walk,
     if (rc)
         return rc;
     qsort(set->readers, set->reader_count, sizeof(*set->readers), compare_readers);
+    explain_torn(set);
     if (ft_intern_init(&set->hosts) || ft_intern_init(&set->process_keys) || ft_intern_init(&set->thread_keys) ||
         ft_intern_init(&set->file_keys))
         return -ENOMEM;

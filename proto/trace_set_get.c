@@ -56,6 +56,13 @@ bool ft_trace_set_is_partial(const struct ft_trace_set *set)
     return set->is_partial;
 }
 
+bool ft_trace_set_is_ended(const struct ft_trace_set *set, size_t reader)
+{
+    const struct ft_trace_reader *one = set->readers[reader].reader;
+
+    return one->is_closed || one->is_explained;
+}
+
 size_t ft_trace_set_unreadable(const struct ft_trace_set *set, const char *const **paths)
 {
     *paths = (const char *const *)set->unreadable;

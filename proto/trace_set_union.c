@@ -132,10 +132,17 @@ static int find_parents(struct ft_trace_set *set)
 
     if (!seen_by)
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        struct ft_trace_set_process *process = &set->processes[i];
+    // A later part has no record of a parent that had ended before it began.
+    for (uint32_t reader = 0; reader < set->reader_count; reader++) {
+        const struct ft_set_reader *entry = &set->readers[reader];
 
-        process->parent = ft_trace_set_process_of(set, process->reader, process->record->parent);
+        for (uint32_t id = 1; id <= entry->process_max; id++) {
+            const struct ft_trace_process *record = ft_trace_reader_process(entry->reader, id);
+            uint32_t parent = record ? ft_trace_set_process_of(set, reader, record->parent) : FT_TRACE_SET_NONE;
+
+            if (parent != FT_TRACE_SET_NONE)
+                set->processes[entry->processes[id]].parent = parent;
+        }
     }
     cut_circles(set, seen_by);
     free(seen_by);

@@ -62,6 +62,7 @@ void ft_trace_writer_destroy(struct ft_trace_writer *writer)
         return;
     ft_tables_fini(&writer->tables);
     ft_block_encoder_destroy(writer->encoder);
+    ft_buffer_fini(&writer->tagged);
     ft_buffer_fini(&writer->out);
     free(writer->blocks);
     free(writer);
@@ -249,4 +250,5 @@ size_t ft_trace_writer_rows(const struct ft_trace_writer *writer)
 void ft_trace_writer_drop_rows(struct ft_trace_writer *writer)
 {
     ft_block_reset(writer->encoder);
+    writer->tagged.len = 0;
 }

@@ -20,7 +20,8 @@ struct ft_trace_writer {
     struct ft_block_encoder *encoder;
     bool is_described[FT_TRACE_CALL_MAX];
     bool is_finished;
-    struct ft_buffer out; // begins with a whole frame, of which `consumed` bytes are in the file
+    struct ft_buffer tagged; // fields for the head of the block being built
+    struct ft_buffer out;    // begins with a whole frame, of which `consumed` bytes are in the file
     size_t consumed;
     uint64_t out_offset; // of out in the file
     struct ft_writer_block *blocks;

@@ -34,9 +34,10 @@ int ft_trace_writer_end_block(struct ft_trace_writer *writer, const struct ft_tr
         return rc;
     block = &writer->blocks[writer->block_count];
     block->offset = next_offset(writer);
-    rc = ft_block_encode(writer->encoder, ranges, range_count, &writer->out, &block->span);
+    rc = ft_block_encode(writer->encoder, ranges, range_count, &writer->tagged, &writer->out, &block->span);
     if (rc)
         return rc;
+    writer->tagged.len = 0;
     writer->block_count++;
     writer->frames++;
     writer->events += rows;
@@ -203,7 +204,7 @@ uint64_t ft_trace_writer_drop_blocks(struct ft_trace_writer *writer)
 size_t ft_trace_writer_memory(const struct ft_trace_writer *writer)
 {
     return sizeof(*writer) + ft_tables_memory(&writer->tables) + ft_block_encoder_memory(writer->encoder) +
-           writer->out.cap + writer->block_cap * sizeof(*writer->blocks);
+           writer->out.cap + writer->tagged.cap + writer->block_cap * sizeof(*writer->blocks);
 }
 
 uint64_t ft_trace_writer_bytes(const struct ft_trace_writer *writer)

@@ -27,8 +27,8 @@ uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *sc
 {
     const struct ft_trace_set_process *known = ft_trace_set_process(set, process);
     uint64_t found = scan->processes[process].events + ft_job_dropped(known->record);
-    bool is_closed = ft_trace_reader_is_closed(ft_trace_set_reader(set, known->reader));
-    return is_closed || known->record->emitted > found ? known->record->emitted : found;
+    bool is_ended = ft_trace_set_is_ended(set, known->reader);
+    return is_ended || known->record->emitted > found ? known->record->emitted : found;
 }
 
 static struct ft_bytes bytes_or_empty(struct ft_bytes bytes)
@@ -68,6 +68,14 @@ static bool intern(struct ft_map *map, const struct ft_bytes *fields, size_t cou
     return is_new;
 }
 
+/* The daemon ended while this process ran, and another went on with it. */
+static bool is_gone_on_with(const struct ft_trace_set *set, size_t r, const struct ft_trace_gap *gap)
+{
+    uint32_t process = ft_trace_set_process_of(set, r, gap->process);
+    return gap->kind == FT_GAP_DAEMON_STOPPED && process != FT_TRACE_SET_NONE &&
+           ft_trace_set_process(set, process)->reader > r;
+}
+
 static void add_gaps(struct ft_job *job, const struct ft_trace_set *set, size_t r, struct ft_map *map)
 {
     size_t count;
@@ -77,6 +85,9 @@ static void add_gaps(struct ft_job *job, const struct ft_trace_set *set, size_t 
         struct ft_bytes fields[] = {host, gaps[i].exe, gaps[i].reason};
         uint64_t numbers[] = {gaps[i].kind, gaps[i].pid};
         uint32_t at;
+        if (is_gone_on_with(set, r, &gaps[i])) {
+            continue;
+        }
         if (intern(map, fields, 3, numbers, 2, &at)) {
             job->gaps = ft_cli_realloc(job->gaps, job->gap_count + 1, sizeof(*job->gaps));
             job->gaps[job->gap_count++] = (struct ft_job_gap){

@@ -106,13 +106,13 @@ static void tell_account(struct output *output, const struct ft_trace_set_proces
     }
 }
 
-/* emitted = stored + dropped for each process, where all of its files are here and were closed. */
+/* emitted = stored + dropped for each process, where all of its files are here and their ends are told. */
 static void check_accounts(struct output *output, const struct ft_trace_set *set)
 {
     struct ft_scan scan;
     bool is_whole = !ft_trace_set_is_partial(set);
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
-        is_whole &= ft_trace_reader_is_closed(ft_trace_set_reader(set, r));
+        is_whole &= ft_trace_set_is_ended(set, r);
     }
     if (output->json) {
         ft_json_key(output->json, "accounts");
