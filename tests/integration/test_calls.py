@@ -28,6 +28,9 @@ FAMILIES = [
     ("calls_libaio", ()),
     ("calls_more", ("_exit",)),
     ("calls_wide", ()),
+    ("calls_attributes", ()),
+    ("calls_sockets", ()),
+    ("calls_streams", ()),
 ]
 
 

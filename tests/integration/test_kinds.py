@@ -123,3 +123,32 @@ def test_a_number_that_was_closed_unseen_has_no_name_of_before(tap):
     trace = tap.run([harness.program("closed_unseen")])
     reads = [e for e in trace.events(name="read") if e["size"] == 8]
     assert [e["path"] for e in reads] == ["anon_inode:[eventfd]"] * 3, reads
+
+
+CHILD = "import os; os.read(9, 50); os.write(10, b'abc'); os.lseek(9, 0, 0); os.read(9, 2)"
+HANDED_ON = {
+    "exec": "os.dup2(f, 9); os.dup2(g, 10); os.execv(python, argv)",
+    "fork": "os.dup2(f, 9); os.dup2(g, 10)\nif os.fork() == 0: exec(argv[-1]); os._exit(0)\nos.wait()",
+    "spawn, inherited": "os.dup2(f, 9); os.dup2(g, 10); os.waitpid(os.posix_spawn(python, argv, {}), 0)",
+    "spawn, opened for it": "os.waitpid(os.posix_spawn(python, argv, {}, file_actions=[(os.POSIX_SPAWN_OPEN, 9, 'in', os.O_RDONLY, 0), "
+                            "(os.POSIX_SPAWN_OPEN, 10, 'out', os.O_WRONLY, 0)]), 0)",
+    "spawn, duplicated for it": "os.waitpid(os.posix_spawn(python, argv, {}, file_actions=[(os.POSIX_SPAWN_DUP2, f, 9), "
+                                "(os.POSIX_SPAWN_DUP2, g, 10), (os.POSIX_SPAWN_CLOSE, f)]), 0)",
+    "subprocess": "import subprocess; os.dup2(f, 9); os.dup2(g, 10); subprocess.run(argv, pass_fds=[9, 10], check=True)",
+    "vfork": "import subprocess; os.dup2(f, 9); os.dup2(g, 10); subprocess.run(argv, close_fds=False, check=True)",
+}
+
+
+@pytest.mark.parametrize("way", HANDED_ON)
+def test_a_descriptor_that_is_handed_on_keeps_its_name(tap, way):
+    (tap.work / "in").write_text("0123456789")
+    (tap.work / "out").write_text("")
+    head = f"import os\npython, argv = {PYTHON[0]!r}, {[*PYTHON, CHILD]!r}\n"
+    head += "f, g = os.open('in', os.O_RDONLY), os.open('out', os.O_WRONLY)\nfor n in (f, g, 9, 10):\n"
+    head += "    n < 9 and os.set_inheritable(n, True)\n"
+    trace = tap.run([*PYTHON, head + HANDED_ON[way]])
+    assert (tap.work / "out").read_text() == "abc"
+    assert trace.file(tap.work / "in")["read_bytes"] == 12
+    assert trace.file(tap.work / "out")["written_bytes"] == 3
+    reads = [e["fd"] for e in trace.events(name="read", path=str(tap.work / "in"))]
+    assert reads == [9, 9], reads

@@ -16,6 +16,13 @@ static struct iovec parts[2] = {{buffer, 10}, {buffer + 100, 20}};
 #define GIVES(value, ...) CHECK(CALL(__VA_ARGS__) == (value))
 #define GOOD(...) GIVES(0, __VA_ARGS__)
 
+// What a trace says of a result that is an error.
+static int negative(int result)
+{
+    errno = result < 0 ? -result : errno;
+    return result < 0 ? -1 : result;
+}
+
 static void waited(io_context_t context, int count)
 {
     struct io_event events[4];
@@ -60,6 +67,10 @@ int main(void)
     list[1] = &one;
     GIVES(2, "io_submit", NULL, NONE, 100, NONE, io_submit(context, 2, list));
     waited(context, 2);
+    struct io_event event;
+    struct timespec at_once = {0, 0};
+    GIVES(0, "io_pgetevents", NULL, NONE, NA, NA, io_pgetevents(context, 0, 1, &event, &at_once, NULL));
+    CHECK(CALL("io_cancel", NULL, NONE, NA, NA, negative(io_cancel(context, &one, &event))) == -1);
     GOOD("io_destroy", NULL, NA, NA, NA, io_destroy(context));
     return 0;
 }

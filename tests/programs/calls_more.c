@@ -38,6 +38,7 @@ ssize_t __send(int, const void *, size_t, int);
 int __connect(int, const struct sockaddr *, socklen_t);
 int __statfs(const char *, struct statfs *);
 pid_t __fork(void);
+mqd_t __mq_open_2(const char *, int);
 
 static char buffer[8192];
 
@@ -132,6 +133,8 @@ static void queues(void)
     GOOD("mq_timedsend", NULL, q, 6, NA, mq_timedsend(q, "hello2", 6, 1, &until));
     GIVES(5, "mq_receive", NULL, q, 77, NA, mq_receive(q, buffer, 77, &priority));
     GIVES(6, "mq_timedreceive", NULL, q, 77, NA, mq_timedreceive(q, buffer, 77, &priority, &until));
+    GOOD("mq_close", NULL, q, NA, NA, mq_close(q));
+    GIVES(q, "__mq_open_2", NULL, NA, NA, NA, __mq_open_2(name, O_RDONLY));
     GOOD("mq_close", NULL, q, NA, NA, mq_close(q));
     GOOD("mq_unlink", NULL, NA, NA, NA, mq_unlink(name));
     int s = CALL("shm_open", NULL, NA, NA, NA, shm_open(name, O_RDWR | O_CREAT, 0600));

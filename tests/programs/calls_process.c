@@ -3,17 +3,20 @@
 // CFLAGS: -fno-builtin -U_FORTIFY_SOURCE
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utmp.h>
 
 #include "record.h"
 
 extern char **environ;
 pid_t _Fork(void);
+pid_t __vfork(void) __attribute__((returns_twice));
 
 static char *const cat[] = {"cat", "seed", NULL};
 
@@ -64,13 +67,36 @@ static void clones(void)
     wait_for(clone(child, stack + sizeof stack, SIGCHLD, NULL));
 }
 
-static void vforks(void)
+static void vforks(const char *how)
 {
-    pid_t pid = vfork();
+    pid_t pid = strcmp(how, "vfork") ? __vfork() : vfork();
     if (pid == 0) {
         execv("/bin/cat", cat);
         _exit(127);
     }
+    wait_for(pid);
+}
+
+// The child is at a terminal of its own; what it writes there comes out at the other side.
+static void terminals(const char *how)
+{
+    int main_side, other_side;
+    char text[8] = {0};
+    pid_t pid;
+    if (!strcmp(how, "forkpty")) {
+        pid = forkpty(&main_side, NULL, NULL, NULL);
+    } else {
+        CHECK(openpty(&main_side, &other_side, NULL, NULL, NULL) == 0);
+        pid = fork();
+        if (pid == 0)
+            CHECK(close(main_side) == 0 && login_tty(other_side) == 0);
+    }
+    if (pid == 0) {
+        CHECK(isatty(0) && isatty(1));
+        touch("child-file");
+        _exit(write(1, "hello", 5) != 5);
+    }
+    CHECK(read(main_side, text, 5) == 5 && !strcmp(text, "hello"));
     wait_for(pid);
 }
 
@@ -95,7 +121,7 @@ static void commands(const char *how)
     } else {
         char text[64];
         FILE *f = popen("cat seed", "r");
-        CHECK(f && fgets(text, sizeof text, f) && pclose(f) == 0);
+        CHECK(f && fgets(text, sizeof text, f) && CALL("pclose", NULL, NA, NA, NA, pclose(f)) == 0);
     }
 }
 
@@ -123,8 +149,10 @@ int main(int argc, char **argv)
     touch("parent-before");
     if (!strcmp(how, "clone"))
         clones();
-    else if (!strcmp(how, "vfork"))
-        vforks();
+    else if (!strcmp(how, "vfork") || !strcmp(how, "__vfork"))
+        vforks(how);
+    else if (!strcmp(how, "forkpty") || !strcmp(how, "login_tty"))
+        terminals(how);
     else if (!strncmp(how, "posix_spawn", 11))
         spawns(how);
     else if (!strcmp(how, "system") || !strcmp(how, "popen"))

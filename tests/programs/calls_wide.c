@@ -13,6 +13,16 @@ int __vfwprintf_chk(FILE *, int, const wchar_t *, va_list);
 wchar_t *__fgetws_chk(wchar_t *, size_t, int, FILE *);
 wchar_t *__fgetws_unlocked_chk(wchar_t *, size_t, int, FILE *);
 
+int __vwprintf_chk(int, const wchar_t *, va_list);
+int __wprintf_chk(int, const wchar_t *, ...);
+// Not the C99 forms that the header makes of them, and those under their own names.
+int plain_fwscanf(FILE *, const wchar_t *, ...) __asm__("fwscanf");
+int plain_wscanf(const wchar_t *, ...) __asm__("wscanf");
+int plain_vfwscanf(FILE *, const wchar_t *, va_list) __asm__("vfwscanf");
+int plain_vwscanf(const wchar_t *, va_list) __asm__("vwscanf");
+int __isoc99_vfwscanf(FILE *, const wchar_t *, va_list);
+int __isoc99_vwscanf(const wchar_t *, va_list);
+
 #define GIVES(value, ...) CHECK(CALL(__VA_ARGS__) == (value))
 
 static FILE *f;
@@ -28,6 +38,26 @@ static void listed(const wchar_t *format, ...)
     va_end(a);
     va_start(a, format);
     GIVES(2, "vwprintf", "text", NA, NA, NA, vwprintf(format, a));
+    va_end(a);
+    va_start(a, format);
+    GIVES(2, "__vwprintf_chk", "text", NA, NA, NA, __vwprintf_chk(1, format, a));
+    va_end(a);
+}
+
+static void scanned(const wchar_t *format, ...)
+{
+    va_list a;
+    va_start(a, format);
+    GIVES(1, "vfwscanf", "numbers", NA, NA, NA, plain_vfwscanf(f, format, a));
+    va_end(a);
+    va_start(a, format);
+    GIVES(1, "__isoc99_vfwscanf", "numbers", NA, NA, NA, __isoc99_vfwscanf(f, format, a));
+    va_end(a);
+    va_start(a, format);
+    GIVES(1, "vwscanf", "input", NA, NA, NA, plain_vwscanf(format, a));
+    va_end(a);
+    va_start(a, format);
+    GIVES(1, "__isoc99_vwscanf", "input", NA, NA, NA, __isoc99_vwscanf(format, a));
     va_end(a);
 }
 
@@ -48,6 +78,7 @@ static void output(void)
     GIVES(L'z', "putwchar", "text", NA, NA, NA, (long)putwchar(L'z'));
     GIVES(L'z', "putwchar_unlocked", "text", NA, NA, NA, (long)putwchar_unlocked(L'z'));
     GIVES(2, "wprintf", "text", NA, NA, NA, wprintf(L"%d\n", 5));
+    GIVES(2, "__wprintf_chk", "text", NA, NA, NA, __wprintf_chk(1, L"%d\n", 6));
     GIVES(0, "fflush", "text", NA, NA, NA, fflush(stdout));
 }
 
@@ -70,13 +101,30 @@ static void input(void)
     GIVES(0, "fclose", "out", NA, NA, NA, fclose(f));
 }
 
+static void numbers(void)
+{
+    int number;
+    f = CALL("fopen", "numbers", NA, NA, NA, fopen("numbers", "r"));
+    GIVES(1, "fwscanf", "numbers", NA, NA, NA, plain_fwscanf(f, L"%d", &number));
+    scanned(L"%d", &number);
+    CHECK(number == 20);
+    GIVES(0, "fclose", "numbers", NA, NA, NA, fclose(f));
+    GIVES(1, "wscanf", "input", NA, NA, NA, plain_wscanf(L"%d", &number));
+    GIVES(1, "__isoc99_wscanf", "input", NA, NA, NA, wscanf(L"%d", &number));
+    GIVES(L'x', "getwchar", "input", NA, NA, NA, (long)getwchar());
+    GIVES(L'y', "getwchar_unlocked", "input", NA, NA, NA, (long)getwchar_unlocked());
+}
+
 int main(void)
 {
     CHECK(setlocale(LC_ALL, "C.UTF-8"));
     fresh_file("text", "");
-    CHECK(freopen("text", "w", stdout));
+    fresh_file("numbers", "1 2 3 ");
+    fresh_file("input", "10 20 30 40xy");
+    CHECK(freopen("text", "w", stdout) && freopen("input", "r", stdin));
     record_open();
     output();
     input();
+    numbers();
     return 0;
 }
