@@ -29,7 +29,9 @@ void ft_turn_off(void)
 static int attach_process(enum ft_image image)
 {
     ft_process.lines_used = 1;
-    ft_process.next_id = FT_FILE_FIRST;
+    if (image == FT_IMAGE_EXEC)
+        ft_process.next_id =
+            FT_FILE_FIRST; /* a child's go on: a call that the fork interrupted has one of its parent's */
     /* First: who forks meanwhile in another thread has a child that does not wait for this to be done. */
     ft_sys(SYS_madvise, &ft_wiped_page, FT_PAGE_BYTES, FT_MADV_WIPEONFORK);
     long error = ft_segment_make(image);
@@ -112,6 +114,7 @@ static void forget_parent(void)
     p->fork_count++;
     ft_fd_forget_all();
     ft_name_reset();
+    ft_thread_orphan();
     ft_thread = (struct ft_thread){.mode = FT_MODE_NEW};
 }
 

@@ -196,7 +196,7 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
     }
     flags |= (args->has_size ? FT_CALL_SIZE : 0u) | (args->has_arg ? FT_CALL_ARG : 0u);
     struct ft_writer *writer = ft_thread.writer;
-    ft_local_increment(&state->line->emitted);
+    ft_local_increment(&writer->line->emitted); /* its own: a fork may have come between (ft_thread_orphan) */
     FT_TEST_POINT(emitted);
     uint64_t cursor = ft_local_add(&writer->cursor, 1);
     struct ft_chunk_head *chunk = ft_chunk((uint32_t)(cursor >> 32));

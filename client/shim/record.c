@@ -118,18 +118,18 @@ static void write_extension(uint64_t *to, const struct draft *draft)
     }
 }
 
-static void write_record(const struct ft_call_state *state, unsigned call, const struct draft *draft, uint64_t duration,
-                         uint64_t end, uint64_t bytes)
+static void write_record(unsigned call, const struct draft *draft, uint64_t duration, uint64_t end, uint64_t bytes)
 {
     uint32_t slots = 1;
     if (draft->mask != 0)
         slots += (1 + extension_words(draft->mask) + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
     struct ft_chunk_head *chunk;
-    ft_local_increment(&state->line->emitted);
+    struct ft_writer *writer = ft_thread.writer;
+    ft_local_increment(&writer->line->emitted);
     FT_TEST_POINT(emitted);
-    uint64_t *word = ft_ring_reserve(ft_thread.writer, slots, end, &chunk);
+    uint64_t *word = ft_ring_reserve(writer, slots, end, &chunk);
     if (word == NULL) {
-        ft_ring_drop(ft_thread.writer, call, bytes, duration);
+        ft_ring_drop(writer, call, bytes, duration);
         return;
     }
     FT_TEST_POINT(reserved_long);
@@ -246,7 +246,7 @@ void ft_record(const struct ft_call_state *state, unsigned call, const struct ft
     }
     if (o->has_fds)
         extend(&draft, FT_EXT_FDS, (uint32_t)o->fds[0] | (uint64_t)(uint32_t)o->fds[1] << 32);
-    write_record(state, call, &draft, duration, o->end, moved_bytes(o));
+    write_record(call, &draft, duration, o->end, moved_bytes(o));
 }
 
 /* Errno of a failed call, 0 where it did not fail; the result becomes what is stored. */

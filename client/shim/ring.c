@@ -32,6 +32,14 @@ static uint32_t chunk_bound(void)
     return bound < ft_process.chunks_fixed ? bound : ft_process.chunks_fixed;
 }
 
+static int is_barred(uint32_t chunk)
+{
+    for (uint16_t i = 0; i < ft_process.barred_count; i++)
+        if (ft_process.barred[i] == chunk)
+            return 1;
+    return 0;
+}
+
 /* The lowest free chunk, now FILLING; FT_NO_CHUNK where there is none. */
 static uint32_t find_free(void)
 {
@@ -45,7 +53,7 @@ static uint32_t find_free(void)
         for (uint32_t j = i; j < i + 8 && j < bound; j++) {
             uint8_t expected = FT_CHUNK_FREE;
             /* Acquire: pairs with the daemon's pwrite of FREE, which comes after its last read of the chunk. */
-            if (__atomic_load_n(&state[j], __ATOMIC_RELAXED) == FT_CHUNK_FREE &&
+            if (__atomic_load_n(&state[j], __ATOMIC_RELAXED) == FT_CHUNK_FREE && !is_barred(j) &&
                 __atomic_compare_exchange_n(&state[j], &expected, FT_CHUNK_FILLING, 0, __ATOMIC_ACQUIRE,
                                             __ATOMIC_RELAXED))
                 return j;
@@ -124,12 +132,19 @@ static uint32_t take_chunk(struct ft_writer *writer, uint64_t now)
     uint32_t index = find_free();
     if (index == FT_NO_CHUNK)
         index = grow(FT_CHUNKS_STEP, now, FT_CHUNK_FILLING);
+    if (index != FT_NO_CHUNK && is_barred(index)) { /* by growth */
+        __atomic_store_n(&states()[index], FT_CHUNK_FREE, __ATOMIC_RELEASE);
+        index = find_free();
+    }
     if (index == FT_NO_CHUNK) {
         __atomic_fetch_add(&ft_head()->chunks_wanted, 1, __ATOMIC_RELAXED);
         writer->retry_ticks = now + RETRY_TICKS;
         return FT_NO_CHUNK;
     }
     FT_TEST_POINT(chunk_taken);
+    writer->recent[writer->recent_count % FT_RECENT_CHUNKS] = (uint16_t)index;
+    writer->recent_count = writer->recent_count < 2 * FT_RECENT_CHUNKS ? (uint16_t)(writer->recent_count + 1)
+                                                                       : (uint16_t)(FT_RECENT_CHUNKS + 1);
     writer->retry_ticks = 0;
     struct ft_chunk_head *head = ft_chunk(index);
     head->line = writer->index;
@@ -197,6 +212,8 @@ uint64_t *ft_ring_reserve_more(struct ft_writer *writer, uint64_t cursor, uint32
                                struct ft_chunk_head **chunk)
 {
     for (;;) {
+        if (ft_unlikely(writer->is_orphan))
+            return ft_thread_sink(chunk);
         uint32_t index = (uint32_t)(cursor >> 32), slot = (uint32_t)cursor;
         if (index != FT_NO_CHUNK && is_fitting(cursor, slots))
             close_early(writer, index, slot, slots);
@@ -238,6 +255,8 @@ uint64_t *ft_ring_reserve(struct ft_writer *writer, uint32_t slots, uint64_t now
 
 void ft_ring_drop(struct ft_writer *writer, unsigned call, uint64_t bytes, uint64_t ticks)
 {
+    if (writer->is_orphan)
+        return;
     ft_local_increment(&writer->line->dropped);
     FT_TEST_POINT(dropped);
     uint32_t copies = __atomic_load_n(&ft_process.totals_ready, __ATOMIC_ACQUIRE);

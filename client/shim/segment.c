@@ -51,6 +51,18 @@ static int make_memfd(void)
     return (int)error;
 }
 
+/* The first of `count` chunks in a row of which none is barred. */
+static uint32_t first_chunk(uint32_t count)
+{
+    uint32_t first = 0;
+    for (uint16_t i = 0; i < ft_process.barred_count; i++)
+        if (ft_process.barred[i] - first < count) {
+            first += count;
+            i = UINT16_MAX; /* from the beginning */
+        }
+    return first + count <= ft_process.chunks_max ? first : 0;
+}
+
 struct range {
     uint32_t page, pages;
 };
@@ -68,14 +80,16 @@ static long take_memory(int fd)
     if (chunks > p->chunks_max)
         chunks = p->chunks_max;
     uint32_t line_pages = can_grow ? 1 : LINE_PAGES_WITHOUT_GROWTH;
-    const struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, line_pages}, {p->pool_page, chunks}};
+    uint32_t first = can_grow ? first_chunk(chunks) : 0;
+    const struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, line_pages}, {p->pool_page + first, chunks}};
     for (int i = 0; i < 3; i++) {
         long error = ft_sys(SYS_fallocate, fd, 0, (uint64_t)ranges[i].page * FT_PAGE_BYTES,
                             (uint64_t)ranges[i].pages * FT_PAGE_BYTES);
         if (error != 0)
             return error;
     }
-    ft_process.chunks_high = chunks;
+    ft_process.chunks_first = first;
+    ft_process.chunks_high = first + chunks;
     ft_thread_attached(line_pages * (FT_PAGE_BYTES / FT_LINE_BYTES));
     ft_process.totals_ready = 1;
     return 0;
@@ -112,7 +126,7 @@ static void fill_head(void)
     head->chunks_ready = p->chunks_high;
     head->totals_copies = 1;
     head->settings_ignored = p->settings_ignored;
-    for (uint32_t i = 0; i < p->chunks_high; i++)
+    for (uint32_t i = p->chunks_first; i < p->chunks_high; i++)
         head->chunk_state[i] = FT_CHUNK_FREE;
 }
 

@@ -36,6 +36,8 @@ enum ft_why {
     FT_WHY_CLOCK = 8,  /* the kernel does not trust the counter: clock_gettime */
 };
 
+enum { FT_RECENT_CHUNKS = 6 };
+
 /* A line and its writer. Private: one 64-byte entry per line, so that a later thread can take over where one ended. */
 struct ft_writer {
     uint64_t cursor; /* chunk << 32 | next slot */
@@ -44,8 +46,10 @@ struct ft_writer {
     struct ft_line *line;
     uint32_t index;
     uint32_t vfork_pid;
-    const struct ft_thread *owner; /* last thread that took the line, by where its storage is */
-    uint64_t reserved[2];
+    const struct ft_thread *owner;     /* last thread that took the line, by where its storage is */
+    uint16_t recent[FT_RECENT_CHUNKS]; /* the chunks that it took last */
+    uint16_t recent_count;
+    uint16_t is_orphan; /* see ft_thread_orphan */
 };
 
 /* What entering a sandbox changed. */
@@ -102,6 +106,7 @@ struct ft_process {
     uint32_t totals_page, totals_more_page, hello_page, lines_page, pool_page;
     uint32_t lines_max, chunks_max, chunks_by_shim;
     uint64_t segment_id[2], parent_id[2]; /* of this image's segment, of its parent's where it was forked */
+    uint32_t chunks_first;                /* of those that have memory from the start */
     uint32_t chunks_high;                 /* next range of chunks that growth takes (atomic) */
     uint32_t lines_used;                  /* atomic */
     uint32_t lines_hand;                  /* where the search for lines of ended threads goes on */
@@ -123,6 +128,10 @@ struct ft_process {
     uint8_t unlock_pages;    /* mlockall(MCL_FUTURE): what is mapped for us is not to stay locked */
     uint8_t want_start_time; /* the policy asks for it */
     uint32_t settings_ignored;
+    /* In a forked child: what a call that the fork interrupted may still write to. */
+    uint16_t barred[FT_RECENT_CHUNKS];
+    uint16_t barred_count;
+    uint32_t line_barred;
     uint32_t chunks_fixed; /* in FT_GROWTH_FIXED no chunk beyond them is taken */
     uint32_t missed;       /* calls while another thread was attaching: counted once that is done */
     uint64_t growth_retry_ticks;
@@ -190,6 +199,15 @@ void ft_sandbox_leave(const struct ft_sandbox *entered);
 
 /* thread.c. A line for this thread; 0 or -errno. */
 int ft_thread_start(void);
+/*
+ * In a forked child, before it attaches. The fork may have been made by a handler, above a call of the parent's that goes
+ * on here when the handler returns, anywhere between its count and its record: it has addresses of chunks and of its
+ * writer. Its event is the parent's. So its writer leads nowhere from here on, and the child uses neither that line nor
+ * those chunks.
+ */
+void ft_thread_orphan(void);
+/* Where an orphan's record goes. */
+uint64_t *ft_thread_sink(struct ft_chunk_head **chunk);
 /* At attach: so many lines have memory. */
 void ft_thread_attached(uint32_t lines);
 /* Takes memory for `lines` lines now (before a sandbox); what fails is left. */

@@ -116,9 +116,42 @@ void ft_thread_prepare(uint32_t lines)
             return;
 }
 
+static union {
+    struct ft_chunk_head head;
+    uint64_t words[FT_CHUNK_BYTES / 8];
+} sink;
+static struct ft_line sink_line;
+
+void ft_thread_orphan(void)
+{
+    struct ft_process *p = &ft_process;
+    struct ft_writer *writer = ft_thread.writer;
+    p->barred_count = 0;
+    p->line_barred = 0;
+    if (writer == NULL)
+        return;
+    p->barred_count = writer->recent_count < FT_RECENT_CHUNKS ? writer->recent_count : FT_RECENT_CHUNKS;
+    for (uint16_t i = 0; i < p->barred_count; i++)
+        p->barred[i] = writer->recent[i];
+    p->line_barred = writer->index;
+    writer->cursor = FT_CURSOR_NONE;
+    writer->line = &sink_line;
+    writer->owner = NULL;
+    writer->is_orphan = 1;
+}
+
+uint64_t *ft_thread_sink(struct ft_chunk_head **chunk)
+{
+    *chunk = &sink.head;
+    return sink.words + FT_CHUNK_HEAD_BYTES / sizeof(uint64_t);
+}
+
 static uint32_t new_line(uint32_t tid)
 {
-    uint32_t index = __atomic_fetch_add(&ft_process.lines_used, 1, __ATOMIC_RELAXED);
+    uint32_t index;
+    do
+        index = __atomic_fetch_add(&ft_process.lines_used, 1, __ATOMIC_RELAXED);
+    while (index == ft_process.line_barred);
     if (index >= ft_process.lines_max) {
         __atomic_store_n(&ft_process.lines_used, ft_process.lines_max, __ATOMIC_RELAXED);
         return 0;

@@ -31,6 +31,16 @@ def tap(request):
     one.finish(keep=getattr(request.node, "test_failed", True))
 
 
+@pytest.fixture(scope="session")
+def preload():
+    """The shim of VARIANT=points, which raises a signal where FLOWTAP_TEST_POINT says."""
+    built = harness.REPO / "build/points"
+    made = harness.call(["make", "-s", "VARIANT=points", f"O={built}", f"{built}/lib/libflowtap-preload.so"], cwd=harness.REPO,
+                        deadline=300)
+    assert made.returncode == 0, made.stderr.decode()
+    return built / "lib/libflowtap-preload.so"
+
+
 def take_signals_back():
     """A shell that starts us in the background has interrupts ignored, and what we start would inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -65,15 +65,6 @@ def test_every_point_of_the_shim_has_its_cases():
     assert re.findall(r"^FT_POINT\((\w+),", POINTS.read_text(), re.M) == list(WHERE)
 
 
-@pytest.fixture(scope="module")
-def preload():
-    built = harness.REPO / "build/points"
-    made = harness.call(["make", "-s", "VARIANT=points", f"O={built}", f"{built}/lib/libflowtap-preload.so"], cwd=harness.REPO,
-                        deadline=300)
-    assert made.returncode == 0, made.stderr.decode()
-    return built / "lib/libflowtap-preload.so"
-
-
 class Run:
     """The program under a daemon of its own, with a signal at one point."""
 
