@@ -278,7 +278,10 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
 
 static void refuse(struct ft_daemon *daemon, const struct ucred *peer, int error)
 {
-    ft_job_note_refused(daemon, peer->uid);
+    const char *reason = error == -EBADMSG || error == -EEXIST ? "what it sent is no segment that the daemon takes"
+                         : error == -EMFILE                    ? "the daemon had no descriptor left for it"
+                                                               : "the daemon had no room for another job or process";
+    ft_job_note_refused(daemon, peer->uid, (uint32_t)peer->pid, reason);
     ft_log_limited(FT_LOG_WARNING, "process %d (user %u): not admitted: %s", (int)peer->pid, peer->uid,
                    error == -EBADMSG ? "what it sent is no segment" : strerror(-error));
     if (error == -EBADMSG || error == -EEXIST)
@@ -300,6 +303,8 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
         refuse(daemon, &peer, r);
         return 0;
     }
+    if (r == -EPROTO && is_known)
+        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, "its library is of another version");
     if (r < 0 || !is_known) {
         ft_log_limited(FT_LOG_WARNING, "a client's message is no attach message of version %u", FT_RING_ABI_MAJOR);
         ft_status_add(&daemon->status, refused_message, 1);
@@ -311,7 +316,7 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
     }
     if (!is_welcome(daemon, peer.uid)) {
         close(message.fd);
-        ft_job_note_refused(daemon, peer.uid);
+        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, "over the daemon's limit of processes");
         return 0;
     }
     r = admit_segment(daemon, socket_fd, &message, &peer);

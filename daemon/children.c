@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/children.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/daemon.h"
-#include "daemon/exe.h"
+#include "daemon/missing.h"
 #include "proto/trace_resume.h"
 
-// A child that attaches at all has done so long before; what it waits for here is its admission.
+// A child that attaches at all has usually done so long before; what it waits for here is its admission.
 #define PATIENCE_NS INT64_C(1000000000)
-// How much earlier than its parent's record was read a child may have been admitted; pids do not come round that soon.
-#define EARLIER_NS INT64_C(10000000000)
-#define SEEN_ROOM_MIN 256u
-#define SEEN_ROOM_MAX (1u << 20)
+// Two clocks tell when it was made and when it attached; a coarse one is up to 10 ms behind.
+#define SLACK_NS INT64_C(20000000)
+
+void ft_children_init(struct ft_children *children)
+{
+    *children = (struct ft_children){.due_ns = INT64_MAX};
+}
 
 void ft_children_fini(struct ft_children *children)
 {
@@ -21,74 +25,59 @@ void ft_children_fini(struct ft_children *children)
         next = one->next;
         free(one);
     }
-    free(children->seen);
+    ft_seen_fini(&children->seen);
+    ft_seen_fini(&children->seen_inside);
     memset(children, 0, sizeof(*children));
 }
 
-static void insert(uint32_t *seen, uint32_t room, uint32_t pid)
+void ft_children_note_attached(struct ft_children *children, uint32_t pid, uint32_t ns_pid, int64_t attached_ns,
+                               struct ft_bytes exe)
 {
-    uint32_t at = pid * UINT32_C(0x9e3779b1) & (room - 1);
-    while (seen[at] && seen[at] != pid)
-        at = (at + 1) & (room - 1);
-    seen[at] = pid;
+    ft_seen_add(&children->seen, pid, attached_ns, exe);
+    if (ns_pid != pid)
+        ft_seen_add(&children->seen_inside, ns_pid, attached_ns, exe);
 }
 
-static bool is_seen(const struct ft_children *children, uint32_t pid)
+static const struct ft_seen_pid *find_attached(const struct ft_children *children,
+                                               const struct ft_children_expected *one)
 {
-    uint32_t room = children->seen_room;
-    for (uint32_t at = room ? pid * UINT32_C(0x9e3779b1) & (room - 1) : 0; room && children->seen[at];
-         at = (at + 1) & (room - 1))
-        if (children->seen[at] == pid)
-            return true;
-    return false;
+    return ft_seen_find(one->is_inside ? &children->seen_inside : &children->seen, one->pid, one->since_ns);
 }
 
-// Twice the room; where that is too much, a new beginning: then a child may pass for one that did not attach only if it
-// did so before, and pids that are asked for are young.
-static void make_room(struct ft_children *children)
+static void put_gap(struct ft_trace_writer *writer, const struct ft_children_expected *one,
+                    struct ft_exe_verdict verdict, int64_t now_ns)
 {
-    uint32_t room = children->seen_room ? children->seen_room * 2 : SEEN_ROOM_MIN;
-    bool is_too_much = room > SEEN_ROOM_MAX;
-    if (is_too_much)
-        room = SEEN_ROOM_MIN;
-    uint32_t *seen = calloc(room, sizeof(*seen));
-    if (!seen)
-        return;
-    for (uint32_t i = 0; i < children->seen_room && !is_too_much; i++)
-        if (children->seen[i])
-            insert(seen, room, children->seen[i]);
-    free(children->seen);
-    children->seen = seen;
-    children->seen_room = room;
-    children->seen_count = is_too_much ? 0 : children->seen_count;
+    struct ft_trace_gap gap = {
+        .kind = (uint8_t)verdict.gap,
+        .pid = one->is_inside ? 0 : one->pid,
+        .count = 1,
+        .when_ns = now_ns,
+        .exe = FT_BYTES(one->path),
+        .reason = FT_BYTES(verdict.reason),
+    };
+    if (writer)
+        ft_trace_writer_put_gap(writer, &gap);
 }
 
-void ft_children_note_attached(struct ft_children *children, uint32_t pid)
-{
-    if (children->seen_count >= children->seen_room / 2)
-        make_room(children);
-    if (!pid || children->seen_count >= children->seen_room / 2 || is_seen(children, pid))
-        return;
-    insert(children->seen, children->seen_room, pid);
-    children->seen_count++;
-}
+// ------------------------------------------------------------------------------------------------- what is waited for
 
-// Whether the shim counted an exec of this process with a cleaned environment that we have not told of yet.
-static bool take_env_cleaned(struct ft_process *process)
-{
-    uint64_t count[FT_SHIM_GAP_COUNT];
-    if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count) < 0 ||
-        count[FT_SHIM_GAP_ENV_CLEANED] <= process->gap_stated[FT_SHIM_GAP_ENV_CLEANED])
-        return false;
-    process->gap_stated[FT_SHIM_GAP_ENV_CLEANED]++;
-    return true;
-}
-
+// Executed images are not told: a successor knows them by what their process's records said last.
 static void put_expected(const struct ft_children_expected *one, struct ft_trace_writer *writer)
 {
     const struct ft_trace_expected expected = {
-        .pid = one->pid, .path = FT_BYTES(one->path), .is_env_cleaned = one->is_env_cleaned};
-    ft_trace_writer_put_expected(writer, &expected);
+        .pid = one->pid,
+        .path = FT_BYTES(one->path),
+        .way = one->way,
+        .follow = one->follow,
+        .is_inside = one->is_inside,
+        .uid = one->uid,
+        .gid = one->gid,
+        .parent = one->parent,
+        .parent_pid = one->parent_pid,
+        .since_ns = one->since_ns,
+    };
+    if (one->way != FT_CHILDREN_EXECUTED)
+        ft_trace_writer_put_expected(writer, &expected);
 }
 
 void ft_children_put(struct ft_children *children, struct ft_drain *drain)
@@ -100,94 +89,190 @@ void ft_children_put(struct ft_children *children, struct ft_drain *drain)
     children->told_part = drain->part;
 }
 
-static bool is_expected(const struct ft_children *children, uint32_t pid)
+static bool is_expected(const struct ft_children *children, uint32_t pid, enum ft_children_way way, uint64_t parent)
 {
     for (const struct ft_children_expected *one = children->expected; one; one = one->next)
-        if (one->pid == pid)
+        if (one->pid == pid && one->way == way && one->parent == parent)
             return true;
     return false;
 }
 
-static struct ft_children_expected *add_expected(struct ft_children *children, uint32_t pid, const char *path,
-                                                 size_t bytes)
+static struct ft_children_expected *add(struct ft_children *children, const struct ft_children_expected *given,
+                                        struct ft_bytes path)
 {
     struct ft_children_expected *one =
-        children->expected_count < FT_CHILDREN_EXPECTED_MAX ? calloc(1, sizeof(*one)) : NULL;
+        children->expected_count < FT_CHILDREN_EXPECTED_MAX ? malloc(sizeof(*one)) : NULL;
     if (!one)
         return NULL;
-    one->pid = pid;
-    memcpy(one->path, path, bytes < sizeof(one->path) ? bytes : sizeof(one->path) - 1);
+    *one = *given;
+    size_t bytes = path.len < sizeof(one->path) ? path.len : sizeof(one->path) - 1;
+    memcpy(one->path, path.data, bytes);
+    one->path[bytes] = '\0';
     one->next = children->expected;
     children->expected = one;
     children->expected_count++;
+    children->due_ns = one->due_ns < children->due_ns ? one->due_ns : children->due_ns;
     return one;
 }
 
 void ft_children_restore(struct ft_children *children, const struct ft_trace_expected *expected, int64_t now_ns)
 {
-    if (is_seen(children, expected->pid) || is_expected(children, expected->pid))
-        return;
-    struct ft_children_expected *one = add_expected(children, expected->pid, expected->path.data, expected->path.len);
-    if (!one)
-        return;
-    one->due_ns = now_ns + PATIENCE_NS;
-    one->is_env_cleaned = expected->is_env_cleaned;
+    const struct ft_children_expected one = {
+        .pid = expected->pid,
+        .uid = expected->uid,
+        .gid = expected->gid,
+        .way = expected->way == FT_CHILDREN_FORKED ? FT_CHILDREN_FORKED : FT_CHILDREN_SPAWNED,
+        .follow = expected->follow,
+        .is_inside = expected->is_inside,
+        .parent = expected->parent,
+        .parent_pid = expected->parent_pid,
+        .since_ns = expected->since_ns,
+        .due_ns = now_ns + PATIENCE_NS,
+    };
+    if (one.pid && !find_attached(children, &one) && !is_expected(children, one.pid, one.way, one.parent))
+        add(children, &one, expected->path);
 }
 
-static void expect(struct ft_drain *drain, struct ft_process *process, uint32_t pid, const char *path)
+// `since_ns` of what is given is when the call began.
+static void expect(struct ft_drain *drain, struct ft_process *process, struct ft_children_expected *given,
+                   struct ft_bytes path)
 {
     struct ft_children *children = &process->job->children;
-    bool is_our_namespace = process->ns_pid == process->pid;
-    if (!pid || !is_our_namespace || is_seen(children, pid) || is_expected(children, pid))
+    given->uid = process->uid;
+    given->gid = process->gid;
+    given->parent = process->segment.id;
+    given->parent_pid = process->pid;
+    given->due_ns = drain->now_ns + PATIENCE_NS;
+    given->since_ns -= SLACK_NS;
+    if (given->way == FT_CHILDREN_EXECUTED && given->since_ns <= process->start_ns) // it is not the image before
+        given->since_ns = process->start_ns + 1;
+    given->is_inside = process->ns_pid != process->pid && given->way != FT_CHILDREN_EXECUTED;
+    bool may_be_hidden = given->way != FT_CHILDREN_FORKED; // another program ran, and then one that attached
+    const struct ft_seen_pid *attached = find_attached(children, given);
+    if (!given->pid || (attached && (!may_be_hidden || attached->exe == ft_seen_hash(path))) ||
+        is_expected(children, given->pid, given->way, given->parent)) // told by a daemon before us
         return;
-    struct ft_children_expected *one =
-        add_expected(children, pid, path ? path : process->exe.data, path ? strlen(path) : process->exe.len);
-    if (!one)
-        return;
-    one->due_ns = drain->now_ns + PATIENCE_NS;
-    one->is_env_cleaned = take_env_cleaned(process);
-    if (drain->writer && children->told_part == drain->part)
+    const struct ft_children_expected *one = add(children, given, path);
+    if (one && !attached && drain->writer && children->told_part == drain->part)
         put_expected(one, drain->writer);
 }
 
-static char *copy_path(struct ft_process *process, uint32_t id)
+static void forget(struct ft_children *children, struct ft_children_expected **link)
 {
-    struct ft_name *name = ft_names_find(&process->names, id);
+    struct ft_children_expected *one = *link;
+    *link = one->next;
+    free(one);
+    children->expected_count--;
+}
+
+static char *copy_path(struct ft_process *process, const struct ft_record_event *record)
+{
+    // Of a call that searched PATH the second file is what it found.
+    struct ft_name *name = ft_names_find(&process->names, record->file2 ? record->file2 : record->file);
     if (name)
         ft_names_join(&process->names, name);
     return name ? strndup(name->text, name->bytes_got) : strdup("");
 }
 
-// An exec is recorded before it happens, and a second time with its error where it failed.
-void ft_children_note_exec(struct ft_process *process, struct ft_process_line *line,
-                           const struct ft_record_event *record)
+// The exec that this pid had announced failed.
+static void forget_exec(struct ft_children *children, uint32_t pid, uint64_t segment)
 {
-    char **path = record->flags & FT_CALL_VFORK ? &line->exec_path : &process->exec_path;
-    free(*path);
-    *path = record->has_result ? NULL : copy_path(process, record->file);
+    for (struct ft_children_expected **link = &children->expected; *link;) {
+        struct ft_children_expected *one = *link;
+        if (one->way == FT_CHILDREN_EXECUTED && one->pid == pid && one->parent == segment)
+            forget(children, link);
+        else
+            link = &one->next;
+    }
+}
+
+void ft_children_note_exec(struct ft_process *process, struct ft_process_line *line,
+                           const struct ft_record_event *record, int64_t start_ns)
+{
+    bool is_vfork = record->flags & FT_CALL_VFORK;
+    struct ft_process_exec *exec = is_vfork ? &line->exec : &process->exec;
+    free(exec->path);
+    *exec = (struct ft_process_exec){.follow = (uint8_t)FT_FOLLOW_OF(record->flags), .since_ns = start_ns};
+    exec->path = record->has_result ? NULL : copy_path(process, record);
+}
+
+static void expect_executed(struct ft_drain *drain, struct ft_process *process)
+{
+    struct ft_children_expected one = {.pid = process->pid,
+                                       .way = FT_CHILDREN_EXECUTED,
+                                       .follow = process->exec.follow,
+                                       .since_ns = process->exec.since_ns};
+    expect(drain, process, &one, FT_BYTES(process->exec.path));
+}
+
+// An exec is recorded before it happens, and a second time with its error where it failed.
+static void note_exec(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
+                      const struct ft_record_event *record, int64_t start_ns)
+{
+    ft_children_note_exec(process, line, record, start_ns);
+    if (record->flags & FT_CALL_VFORK)
+        return;
+    forget_exec(&process->job->children, process->pid, process->segment.id);
+    if (process->exec.path)
+        expect_executed(drain, process);
+}
+
+static void note_fork(struct ft_drain *drain, struct ft_process *process, const struct ft_record_event *record,
+                      int64_t start_ns)
+{
+    bool is_process = record->call != FT_CALL_ID_clone || !(record->arg & CLONE_VM);
+    struct ft_children_expected one = {.pid = (uint32_t)record->result,
+                                       .way = FT_CHILDREN_FORKED,
+                                       .follow = (uint8_t)FT_FOLLOW_OF(record->flags),
+                                       .since_ns = start_ns};
+    if (record->result > 0 && is_process)
+        expect(drain, process, &one, process->exe);
+}
+
+static void note_spawn(struct ft_drain *drain, struct ft_process *process, const struct ft_record_event *record,
+                       int64_t start_ns)
+{
+    char *path = record->result == 0 && record->has_arg ? copy_path(process, record) : NULL;
+    struct ft_children_expected one = {.pid = (uint32_t)record->arg,
+                                       .way = FT_CHILDREN_SPAWNED,
+                                       .follow = (uint8_t)FT_FOLLOW_OF(record->flags),
+                                       .since_ns = start_ns};
+    if (path)
+        expect(drain, process, &one, FT_BYTES(path));
+    free(path);
+}
+
+// The shell of system and popen has no pid here: it is a gap at once where it is known that it cannot attach.
+static void note_shell(struct ft_drain *drain, const struct ft_record_event *record)
+{
+    struct ft_exe_verdict verdict = ft_missing_by_follow(FT_FOLLOW_OF(record->flags));
+    struct ft_children_expected one = {.path = "/bin/sh"};
+    if (verdict.gap != FT_GAP_NOT_ATTACHED)
+        put_gap(drain->writer, &one, verdict, drain->now_ns);
 }
 
 void ft_children_note_call(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
-                           const struct ft_record_event *record)
+                           const struct ft_record_event *record, int64_t start_ns)
 {
     switch (record->call) {
     case FT_CALL_ID_execve ... FT_CALL_ID_fexecve:
-        ft_children_note_exec(process, line, record);
+        note_exec(drain, process, line, record, start_ns);
         break;
     case FT_CALL_ID_fork:
     case FT_CALL_ID__Fork:
-        if (record->result > 0)
-            expect(drain, process, (uint32_t)record->result, NULL);
+    case FT_CALL_ID_clone: // one that shares memory and is waited for is a vfork: see its end
+    case FT_CALL_ID_forkpty:
+        note_fork(drain, process, record, start_ns);
         break;
     case FT_CALL_ID_posix_spawn:
     case FT_CALL_ID_posix_spawnp:
-        if (record->result == 0 && record->has_arg) {
-            char *path = copy_path(process, record->file);
-            expect(drain, process, (uint32_t)record->arg, path);
-            free(path);
-        }
+        note_spawn(drain, process, record, start_ns);
         break;
-    default: // vfork: see its end; clone: by its flags it may be anything
+    case FT_CALL_ID_system:
+    case FT_CALL_ID_popen:
+        note_shell(drain, record);
+        break;
+    default: // vfork: see its end
         break;
     }
 }
@@ -195,52 +280,103 @@ void ft_children_note_call(struct ft_drain *drain, struct ft_process *process, s
 void ft_children_note_vfork_end(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
                                 uint32_t pid)
 {
-    if (line->exec_path)
-        expect(drain, process, pid, line->exec_path);
-    free(line->exec_path);
-    line->exec_path = NULL;
+    struct ft_children_expected one = {
+        .pid = pid, .way = FT_CHILDREN_SPAWNED, .follow = line->exec.follow, .since_ns = line->exec.since_ns};
+    if (line->exec.path)
+        expect(drain, process, &one, FT_BYTES(line->exec.path));
+    free(line->exec.path);
+    line->exec.path = NULL;
 }
 
-static void put_gap(struct ft_trace_writer *writer, const struct ft_children_expected *one, int64_t now_ns)
+// -------------------------------------------------------------------------------------------------- what becomes of it
+
+void ft_children_note_over(struct ft_drain *drain, struct ft_process *process)
 {
-    struct ft_exe_verdict verdict = ft_exe_examine(one->path);
-    if (verdict.gap == FT_GAP_NOT_ATTACHED && one->is_env_cleaned)
-        verdict = (struct ft_exe_verdict){.gap = FT_GAP_ENV_CLEANED, .reason = "executed with a cleaned environment"};
-    struct ft_trace_gap gap = {
-        .kind = (uint8_t)verdict.gap,
-        .pid = one->pid,
-        .count = 1,
-        .when_ns = now_ns,
-        .exe = FT_BYTES(one->path),
-        .reason = FT_BYTES(verdict.reason),
-    };
-    ft_trace_writer_put_gap(writer, &gap);
+    struct ft_children *children = &process->job->children;
+    // Where a daemon before us had read of the exec.
+    if (process->exec.path && process->exit != FT_EXIT_EXEC)
+        expect_executed(drain, process);
+    for (struct ft_children_expected *one = children->expected; one; one = one->next) {
+        if (one->parent != process->segment.id)
+            continue;
+        one->has_come |= one->way == FT_CHILDREN_EXECUTED && process->exit == FT_EXIT_EXEC;
+        if (!one->has_failed_gap && !find_attached(children, one))
+            ft_missing_take_failure(one, process);
+    }
 }
 
-// It attached: in this job, or in another one, to which a session, a control group or a user of its own took it.
-static bool is_here(const struct ft_job *job, const struct ft_children_expected *one)
+static bool is_definite(struct ft_exe_verdict verdict)
 {
-    int64_t since_ns = one->due_ns - PATIENCE_NS - EARLIER_NS;
-    return is_seen(&job->children, one->pid) || ft_attached_since(&job->daemon->attached, one->pid, since_ns);
+    return verdict.gap == FT_GAP_STATIC || verdict.gap == FT_GAP_FOREIGN_ELF;
 }
 
-int64_t ft_children_check(struct ft_job *job, struct ft_trace_writer *writer, int64_t now_ns, bool all)
+// An image that attached by another path than was executed: an interpreter, a link, or what a program that cannot be
+// traced executed in its turn.
+static void check_hidden(struct ft_children *children, struct ft_trace_writer *writer,
+                         const struct ft_children_expected *one, const struct ft_seen_pid *attached, int64_t now_ns)
+{
+    if (one->way == FT_CHILDREN_FORKED || one->path[0] != '/' || attached->exe == ft_seen_hash(FT_BYTES(one->path)))
+        return;
+    struct ft_exe_verdict verdict = ft_exe_examine_again(one->path, children->known, FT_CHILDREN_VERDICTS);
+    if (is_definite(verdict))
+        put_gap(writer, one, verdict, now_ns);
+}
+
+// It attached to another job, to which a session, a control group or a user of its own took it.
+static bool is_elsewhere(const struct ft_job *job, const struct ft_children_expected *one)
+{
+    if (one->way != FT_CHILDREN_EXECUTED)
+        return !one->is_inside && ft_attached_since(&job->daemon->attached, one->pid, one->since_ns);
+    const struct ft_process *process = ft_missing_find_parent(job, one);
+    return one->has_come || (process && atomic_load(&process->state) == FT_PROCESS_REPLACED);
+}
+
+// True when it is settled: attached, or told as a gap.
+static bool settle(struct ft_job *job, struct ft_trace_writer *writer, struct ft_children_expected *one, int64_t now_ns,
+                   bool all)
+{
+    const struct ft_seen_pid *attached = find_attached(&job->children, one);
+    if (attached) {
+        check_hidden(&job->children, writer, one, attached, now_ns);
+        return true;
+    }
+    if (!all && one->due_ns > now_ns)
+        return false;
+    if (is_elsewhere(job, one))
+        return true;
+    bool is_running = ft_missing_is_alive(one);
+    struct ft_exe_verdict verdict = ft_missing_find_reason(job, one, is_running);
+    bool may_come = is_running && (verdict.gap == FT_GAP_NOT_ATTACHED || verdict.gap == FT_GAP_CONTAINER) &&
+                    one->follow == FT_FOLLOW_ORDINARY && !one->has_failed_gap;
+    if (may_come && !all) {
+        one->due_ns = now_ns + PATIENCE_NS;
+        return false;
+    }
+    struct ft_process *process = one->way == FT_CHILDREN_EXECUTED ? ft_missing_find_parent(job, one) : NULL;
+    if (process) { // told
+        free(process->exec.path);
+        process->exec.path = NULL;
+    }
+    if (one->way == FT_CHILDREN_EXECUTED && is_running && job->daemon->store.fd >= 0 && all)
+        return true; // a successor goes on with it
+    // Of one between two images it is told that it lived on; of one inside another namespace's namespace nothing is known.
+    if (!may_come || (one->way != FT_CHILDREN_EXECUTED && !one->is_inside))
+        put_gap(writer, one, verdict, now_ns);
+    return true;
+}
+
+void ft_children_check(struct ft_job *job, struct ft_trace_writer *writer, int64_t now_ns, bool all)
 {
     struct ft_children *children = &job->children;
     int64_t next_ns = INT64_MAX;
     for (struct ft_children_expected **link = &children->expected; *link;) {
         struct ft_children_expected *one = *link;
-        bool has_come = is_here(job, one);
-        if (!has_come && !all && one->due_ns > now_ns) {
-            next_ns = one->due_ns < next_ns ? one->due_ns : next_ns;
-            link = &one->next;
+        if (settle(job, writer, one, now_ns, all)) {
+            forget(children, link);
             continue;
         }
-        if (!has_come && writer)
-            put_gap(writer, one, now_ns);
-        *link = one->next;
-        free(one);
-        children->expected_count--;
+        next_ns = one->due_ns < next_ns ? one->due_ns : next_ns;
+        link = &one->next;
     }
-    return next_ns;
+    children->due_ns = next_ns;
 }

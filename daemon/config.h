@@ -27,6 +27,7 @@
     X(STRING, log_level, "info", 1, 16, "err, warning, info or debug")                                               \
     X(STRING, admin_group, "", 0, 64, "group that may read every trace; empty: the daemon's own")                    \
     X(BOOL, private, "no", 0, 1, "serve one command of one user, then end (flowtap run)")                            \
+    X(STRING, command, "", 0, 4096, "program that a private daemon was started for; a gap where it is not seen")     \
     X(NUMBER, ready_fd, "-1", -1, 1 << 20, "descriptor that gets one byte R when the socket listens")                \
     X(NUMBER, hold_fd, "-1", -1, 1 << 20, "pipe whose end of file tells a private daemon to finish")                 \
     X(NUMBER, backlog, "4096", 1, 65535, "processes that may wait in the socket's queue")                            \

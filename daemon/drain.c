@@ -164,12 +164,12 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
             event.thread = ft_lines_thread(drain, process, line);
         event.context = ft_lines_context(drain, process, line);
     }
+    fill_event(drain, process, record, &event);
     if (!drain->is_replay) {
         ft_files_learn(drain, process, record);
         if (ft_children_concern(record->call))
-            ft_children_note_call(drain, process, line, record);
+            ft_children_note_call(drain, process, line, record, event.start_ns);
     }
-    fill_event(drain, process, record, &event);
     add_bytes(record, &event);
     return add_row(drain, process, &event);
 }

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "daemon/account.h"
+#include "daemon/children.h"
 #include "daemon/daemon.h"
 #include "daemon/exe.h"
 #include "daemon/log.h"
@@ -131,43 +133,22 @@ static void put_shim_gaps(struct ft_drain *drain, struct ft_process *process)
         }
 }
 
-// It executed something that did not attach: what follows of its pid is not seen.
-static void put_lost_image(struct ft_drain *drain, const struct ft_process *process)
+void ft_ending_put_command(struct ft_drain *drain, const char *command, bool is_empty)
 {
-    if (!process->exec_path || process->exit == FT_EXIT_EXEC)
+    const struct ft_exe_look look = {.uid = geteuid(), .gid = getegid()};
+    struct ft_exe_verdict verdict = {.gap = FT_GAP_NOT_ATTACHED, .reason = "no process of the command attached"};
+    struct ft_exe_verdict by_file = *command ? ft_exe_examine(command, &look) : verdict;
+    if (by_file.gap != FT_GAP_NOT_ATTACHED)
+        verdict = by_file;
+    // A static program runs unseen also where its children are seen.
+    if (!drain->writer || (!is_empty && verdict.gap != FT_GAP_STATIC && verdict.gap != FT_GAP_FOREIGN_ELF))
         return;
-    struct ft_exe_verdict verdict = ft_exe_examine(process->exec_path);
-    // One that lives may be between the two images.
-    if (!process->end_ns && verdict.gap == FT_GAP_NOT_ATTACHED)
-        return;
-    struct ft_trace_gap gap = {
-        .kind = (uint8_t)verdict.gap,
-        .pid = process->pid,
-        .process = process->trace_id,
-        .count = 1,
-        .when_ns = process->last_event_ns,
-        .exe = FT_BYTES(process->exec_path),
-        .reason = FT_BYTES(verdict.reason),
-    };
+    struct ft_trace_gap gap = {.kind = (uint8_t)verdict.gap,
+                               .count = 1,
+                               .when_ns = drain->now_ns,
+                               .exe = FT_BYTES(command),
+                               .reason = FT_BYTES(verdict.reason)};
     ft_trace_writer_put_gap(drain->writer, &gap);
-}
-
-void ft_ending_put_refused(struct ft_drain *drain, uint64_t count, bool is_empty)
-{
-    struct ft_trace_gap gap = {.count = count, .when_ns = drain->now_ns};
-    if (!drain->writer)
-        return;
-    if (count) {
-        gap.kind = FT_GAP_NOT_ADMITTED;
-        gap.reason = FT_BYTES("refused by the daemon: over a limit, or no segment that it can read");
-        ft_trace_writer_put_gap(drain->writer, &gap);
-    }
-    if (is_empty) {
-        gap.kind = FT_GAP_NOT_ATTACHED;
-        gap.count = 1;
-        gap.reason = FT_BYTES("no process of the command attached");
-        ft_trace_writer_put_gap(drain->writer, &gap);
-    }
 }
 
 static void put_losses(struct ft_drain *drain, const struct ft_process *process)
@@ -226,11 +207,10 @@ void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_
         return;
     if (!may_go_on) {
         ft_account_put(drain, process);
+        ft_children_note_over(drain, process);
         put_shim_gaps(drain, process);
         put_losses(drain, process);
     }
-    if (!may_go_on || process->job->daemon->store.fd < 0)
-        put_lost_image(drain, process);
     if (!end_ns)
         put_gap(drain, process, gap, 1, why_not_seen(process, gap));
 }

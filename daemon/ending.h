@@ -14,7 +14,7 @@ bool ft_ending_learn_exit(struct ft_process *process);
 // After the last drain: exit status, torn events, gaps, the last record. `end_ns` 0: it lives on, and the gap says so.
 void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_t end_ns, enum ft_gap gap);
 
-// Gaps for processes that were not admitted, and for a command of which nothing attached.
-void ft_ending_put_refused(struct ft_drain *drain, uint64_t count, bool is_empty);
+// A gap for the command of a private daemon, where its program is not seen. `is_empty`: nothing of it attached.
+void ft_ending_put_command(struct ft_drain *drain, const char *command, bool is_empty);
 
 #endif

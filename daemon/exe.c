@@ -5,9 +5,11 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -50,12 +52,16 @@ static struct ft_exe_verdict examine_elf(int fd, const Elf64_Ehdr *elf)
     return VERDICT(STATIC, "statically linked: no library can be loaded into it");
 }
 
-static bool is_secure(int fd)
+// Whether running it changes who the process is; without a look, not.
+static bool is_secure(int fd, const struct ft_exe_look *look)
 {
     struct stat status;
-    if (fstat(fd, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) && S_ISREG(status.st_mode))
-        return true;
-    return fgetxattr(fd, "security.capability", NULL, 0) > 0;
+    if (!look || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+        return false;
+    bool is_group_given = (status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+    return ((status.st_mode & S_ISUID) && status.st_uid != look->uid) ||
+           (is_group_given && status.st_gid != look->gid) ||
+           (look->uid != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
 // The interpreter that a script names; empty where it is none.
@@ -89,33 +95,92 @@ static const char *find_program(const char *name, char *path, size_t room)
     return NULL;
 }
 
-struct ft_exe_verdict ft_exe_examine(const char *name)
+// A FIFO would hold us, a device might do things.
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+// `path` in the root of another process, where that is alive and may be looked into; else in ours.
+static int open_in_root(const char *path, const struct ft_exe_look *look)
+{
+    char root[32];
+    if (!look || !look->root_pid || path[0] != '/')
+        return open(path, OPEN_FLAGS);
+    snprintf(root, sizeof(root), "/proc/%u/root", look->root_pid);
+    int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
+    int fd = root_fd < 0 ? -1 : (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+    int error = errno;
+    if (root_fd >= 0)
+        close(root_fd);
+    if (root_fd < 0 || (fd < 0 && error == ENOSYS)) // it is gone, or the kernel is older than 5.6
+        return open(path, OPEN_FLAGS);
+    errno = error;
+    return fd;
+}
+
+// A script's interpreter goes to `script`, empty where it is none.
+static struct ft_exe_verdict examine_file(int fd, const struct ft_exe_look *look, char *script, size_t room)
+{
+    Elf64_Ehdr elf;
+    script[0] = '\0';
+    bool is_elf = pread(fd, &elf, sizeof(elf), 0) == sizeof(elf) && memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0;
+    if (!is_elf)
+        read_script(fd, script, room);
+    else if (is_secure(fd, look))
+        return VERDICT(SECURE_EXEC, "runs with other privileges: its loader takes no library from us");
+    else
+        return examine_elf(fd, &elf);
+    return VERDICT(NOT_ATTACHED, "did not attach");
+}
+
+struct ft_exe_verdict ft_exe_examine(const char *name, const struct ft_exe_look *look)
 {
     char script[256], found[512];
+    struct ft_exe_verdict verdict = VERDICT(NOT_ATTACHED, "did not attach");
     const char *path = find_program(name, found, sizeof(found));
-    if (!path)
-        return VERDICT(NOT_ATTACHED, "did not attach");
-    for (int depth = 0; depth < SCRIPTS_MAX; depth++) {
-        Elf64_Ehdr elf;
-        // A FIFO would hold us, a device might do things.
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    for (int depth = 0; path && depth < SCRIPTS_MAX; depth++) {
+        int fd = open_in_root(path, look);
         if (fd < 0 && errno == ENOENT)
             return VERDICT(CONTAINER, "its file is not to be found from here");
         if (fd < 0)
             return VERDICT(NOT_ATTACHED, "did not attach, and its file cannot be read");
-        struct ft_exe_verdict verdict = VERDICT(NOT_ATTACHED, "did not attach");
-        bool is_elf = pread(fd, &elf, sizeof(elf), 0) == sizeof(elf) && memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0;
-        script[0] = '\0';
-        if (is_elf && is_secure(fd))
-            verdict = VERDICT(SECURE_EXEC, "runs with other privileges: its loader takes no library from us");
-        else if (is_elf)
-            verdict = examine_elf(fd, &elf);
-        else
-            read_script(fd, script, sizeof(script));
+        verdict = examine_file(fd, look, script, sizeof(script));
         close(fd);
         if (!script[0])
-            return verdict;
+            break;
         path = script;
     }
-    return VERDICT(NOT_ATTACHED, "did not attach");
+    return verdict;
+}
+
+struct ft_exe_verdict ft_exe_examine_running(uint32_t pid, const struct ft_exe_look *look)
+{
+    char path[32], script[256];
+    struct ft_exe_verdict verdict = VERDICT(NOT_ATTACHED, "did not attach");
+    snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+    int fd = open(path, OPEN_FLAGS);
+    if (fd >= 0) {
+        verdict = examine_file(fd, look, script, sizeof(script));
+        close(fd);
+    }
+    return verdict;
+}
+
+struct ft_exe_verdict ft_exe_examine_again(const char *path, struct ft_exe_known *known, unsigned count)
+{
+    struct stat status;
+    if (stat(path, &status) < 0)
+        return VERDICT(NOT_ATTACHED, "did not attach");
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a
+    for (const char *at = path; *at; at++)
+        hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+    struct ft_exe_known *one = &known[hash % count];
+    if (one->path == hash && one->dev == status.st_dev && one->inode == status.st_ino &&
+        one->changed.tv_sec == status.st_ctim.tv_sec && one->changed.tv_nsec == status.st_ctim.tv_nsec)
+        return one->verdict;
+    *one = (struct ft_exe_known){.path = hash,
+                                 .dev = status.st_dev,
+                                 .inode = status.st_ino,
+                                 .changed = status.st_ctim,
+                                 .verdict = ft_exe_examine(path, NULL)};
+    return one->verdict;
 }

@@ -165,6 +165,7 @@ static struct ft_job *create(struct ft_daemon *daemon, const char *key, uint32_t
     snprintf(job->key, sizeof(job->key), "%s", key);
     job->storage.fd = -1;
     job->next_pass_ns = INT64_MAX;
+    ft_children_init(&job->children);
     job->must_have_file = daemon->config.private;
     job->realtime_offset_ns = daemon->realtime_offset_ns;
     atomic_store(&job->wake_ns, INT64_MAX);
@@ -208,11 +209,17 @@ struct ft_job *ft_job_get_private(struct ft_daemon *daemon)
     return job ? job : create(daemon, PRIVATE_KEY, geteuid(), &identity);
 }
 
-void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid)
+void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason)
 {
     struct ft_job *job = find(daemon, NULL, uid);
-    if (job)
-        atomic_fetch_add(&job->refused_count, 1);
+    if (!job)
+        return;
+    pthread_mutex_lock(&job->lock);
+    ft_refused_add(&job->refused, pid, reason);
+    int64_t due_ns = ft_refused_due_ns(&job->refused);
+    pthread_mutex_unlock(&job->lock);
+    int64_t soon_ns = ft_clock_mono_ns() + daemon->config.poll_busy_ns;
+    ft_job_wake(job, due_ns > soon_ns ? due_ns : soon_ns);
 }
 
 void ft_job_add(struct ft_job *job, struct ft_process *process)

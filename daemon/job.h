@@ -15,6 +15,7 @@
 #include "daemon/children.h"
 #include "daemon/clock.h"
 #include "daemon/process.h"
+#include "daemon/refused.h"
 #include "daemon/storage.h"
 #include "proto/trace_resume.h"
 
@@ -32,10 +33,10 @@ struct ft_job {
     struct ft_process *inbox; // under the lock
     struct ft_process *done;  // under the lock: final, to be taken back by the loop
     _Atomic bool is_finishing;
-    _Atomic uint64_t refused_count; // processes that were not admitted
-    bool must_have_file;            // also without a process: a private daemon's
-    int64_t realtime_offset_ns;     // of all of the job's files
-    _Atomic int64_t wake_ns;        // a pass is wanted at this time, whatever the last one said
+    struct ft_refused refused;  // under the lock
+    bool must_have_file;        // also without a process: a private daemon's
+    int64_t realtime_offset_ns; // of all of the job's files
+    _Atomic int64_t wake_ns;    // a pass is wanted at this time, whatever the last one said
 
     // the loop's
     uv_timer_t timer;
@@ -71,8 +72,8 @@ struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct 
 // The private daemon's only job, made where there is none yet.
 struct ft_job *ft_job_get_private(struct ft_daemon *daemon);
 
-// A process of `uid` was not admitted: a gap in a trace of that user.
-void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid);
+// A process of `uid` was not admitted: a gap in a trace of that user. `reason` is static.
+void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason);
 
 // Hands a process over and wakes the job.
 void ft_job_add(struct ft_job *job, struct ft_process *process);

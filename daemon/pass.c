@@ -49,7 +49,7 @@ static void take_inbox(struct ft_job *job, int64_t now_ns)
         job->processes = in_order;
         job->worker_count++;
         job->has_had_process = true;
-        ft_children_note_attached(&job->children, in_order->pid);
+        ft_children_note_attached(&job->children, in_order->pid, in_order->ns_pid, in_order->start_ns, in_order->exe);
         in_order->next_look_ns = now_ns;
         in_order->look_interval_ns = job->daemon->config.poll_busy_ns;
     }
@@ -187,7 +187,7 @@ static bool may_finish(const struct ft_job *job, struct ft_process *process, int
     if (process->is_lost)
         return true;
     // What it executed may have attached and not been admitted yet.
-    bool may_have_successor = process->exec_path && atomic_load(&process->state) != FT_PROCESS_REPLACED;
+    bool may_have_successor = process->exec.path && atomic_load(&process->state) != FT_PROCESS_REPLACED;
     return now_ns >= atomic_load(&process->ended_ns) + job->daemon->config.block_after_end_ns ||
            (!may_have_successor && ft_ending_learn_exit(process));
 }
@@ -235,14 +235,32 @@ static bool is_any_to_be_drained(const struct ft_job *job)
     return false;
 }
 
+static int64_t refused_due_ns(struct ft_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    int64_t due_ns = ft_refused_due_ns(&job->refused);
+    pthread_mutex_unlock(&job->lock);
+    return due_ns;
+}
+
+static void put_refused(struct ft_job *job, struct ft_drain *drain)
+{
+    pthread_mutex_lock(&job->lock);
+    if (drain->writer)
+        ft_refused_put(&job->refused, drain->writer, drain->now_ns);
+    pthread_mutex_unlock(&job->lock);
+}
+
 static void finish_job(struct ft_job *job, int64_t now_ns)
 {
     struct ft_drain drain;
     see_ends(job, now_ns);
-    uint64_t refused = atomic_exchange(&job->refused_count, 0);
-    if (job->processes || job->must_have_file || refused || job->taken_over_count) {
+    bool has_refused = refused_due_ns(job) != INT64_MAX;
+    if (job->processes || job->must_have_file || has_refused || job->taken_over_count) {
         ft_block_begin(job, &drain, now_ns, true);
-        ft_ending_put_refused(&drain, refused, job->must_have_file && !job->has_had_process);
+        put_refused(job, &drain);
+        if (job->must_have_file)
+            ft_ending_put_command(&drain, job->daemon->config.command, !job->has_had_process);
         put_records(job, &drain, true);
         put_beginning(job, &drain);
         // Who ends while the others are drained is drained again.
@@ -284,7 +302,8 @@ void ft_pass_run(struct ft_job *job)
     job->has_records |= has_new || job->taken_over_count;
     look_at_all(job, now_ns);
     bool is_due = ft_block_due_ns(job, now_ns) <= now_ns;
-    bool must_write = is_due || (job->has_records && job->next_records_ns <= now_ns);
+    bool has_notes = job->children.due_ns <= now_ns || refused_due_ns(job) <= now_ns;
+    bool must_write = is_due || has_notes || (job->has_records && job->next_records_ns <= now_ns);
     if (has_new || must_write) {
         ft_block_begin(job, &drain, now_ns, false);
         put_records(job, &drain, true);
@@ -293,13 +312,19 @@ void ft_pass_run(struct ft_job *job)
             ft_block_run(job, &drain);
             put_records(job, &drain, false);
             finish_processes(job, &drain, false);
-            ft_children_check(job, drain.writer, now_ns, false);
         }
+        ft_children_check(job, drain.writer, now_ns, false);
+        put_refused(job, &drain);
         if (must_write)
             write_records(job, &drain);
         job->is_unwritten = !drain.writer || ft_storage_is_behind(&job->storage);
     }
     int64_t due_ns = ft_block_due_ns(job, now_ns), look_ns = next_look_ns(job);
+    int64_t notes_ns = refused_due_ns(job);
+    notes_ns = job->children.due_ns < notes_ns ? job->children.due_ns : notes_ns;
+    if (notes_ns <= now_ns) // no file could be had for them
+        notes_ns = now_ns + RECORD_INTERVAL_NS;
+    due_ns = notes_ns < due_ns ? notes_ns : due_ns;
     job->next_pass_ns = due_ns < look_ns ? due_ns : look_ns;
     if (job->has_records && job->next_records_ns < job->next_pass_ns)
         job->next_pass_ns = job->next_records_ns;

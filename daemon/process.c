@@ -247,9 +247,9 @@ void ft_process_destroy(struct ft_process *process)
     ft_names_fini(&process->names);
     for (uint32_t i = 0; i < process->lines_count; i++) {
         free(process->lines[i].tags);
-        free(process->lines[i].exec_path);
+        free(process->lines[i].exec.path);
     }
-    free(process->exec_path);
+    free(process->exec.path);
     free(process->lines);
     free(process->lost);
     free(process->vforks_before);

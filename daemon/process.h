@@ -37,6 +37,13 @@ struct ft_process_counters_shared {
 #undef X
 };
 
+// What is about to be executed.
+struct ft_process_exec {
+    char *path;       // NULL: nothing
+    uint8_t follow;   // enum ft_follow
+    int64_t since_ns; // when the call began
+};
+
 // What a thread line is about, from the records that were consumed of it.
 struct ft_process_line {
     uint32_t tid, ordinal;
@@ -48,8 +55,8 @@ struct ft_process_line {
     uint64_t vfork_rows;
     int64_t vfork_start_ns;
     uint32_t tags_count;
-    uint32_t *tags;  // string ids
-    char *exec_path; // what a vfork child is about to execute; NULL nothing
+    uint32_t *tags;              // string ids
+    struct ft_process_exec exec; // of a vfork child
 };
 
 // A vfork child whose record a daemon before us began.
@@ -119,7 +126,7 @@ struct ft_process {
     struct ft_process_lost *lost;
     uint32_t lost_count;
     uint32_t chunks_wanted; // of the last look
-    char *exec_path;        // what it is about to execute; NULL nothing
+    struct ft_process_exec exec;
     uint64_t gap_stated[FT_SHIM_GAP_COUNT];
     int64_t next_counters_ns, last_event_ns;
     struct ft_process_counters first_counters, counters;

@@ -67,7 +67,7 @@ static int read_again(struct ft_process *process, struct ft_process_line *line, 
             ft_lines_set_thread(line, (uint32_t)record[1], (uint32_t)(record[1] >> 32));
         if (kind == FT_RECORD_CALL && ft_children_concern(FT_W0_CALL(record[0])) &&
             ft_record_event(record, (unsigned)slots, head.base_ticks, &event))
-            ft_children_note_exec(process, line, &event);
+            ft_children_note_exec(process, line, &event, 0);
         at = slots ? at + (unsigned)slots : ft_record_find_published(chunk, at + 1, head.fill);
     }
     return 0;

@@ -101,7 +101,8 @@ static void admit_stored(struct ft_daemon *daemon, struct ft_stored *stored)
         ft_log_limited(FT_LOG_WARNING, "process %u (user %u): what was held of it is no segment", stored->id.pid,
                        stored->id.uid);
         ft_status_add(&daemon->status, refused_memory, 1);
-        ft_job_note_refused(daemon, stored->id.uid);
+        ft_job_note_refused(daemon, stored->id.uid, stored->id.pid,
+                            "the daemon before was killed, and what was held of it is no segment");
         return;
     }
     process->segment.id = stored->id.segment;

@@ -140,7 +140,7 @@ static void restore_children(struct ft_job *job, const struct ft_readback *readb
     for (uint32_t id = 1; id <= readback->process_max; id++) {
         const struct ft_trace_process *record = ft_trace_reader_process(reader, id);
         if (record && record->segment)
-            ft_children_note_attached(&job->children, record->pid);
+            ft_children_note_attached(&job->children, record->pid, record->ns_pid, record->start_ns, record->exe);
     }
     const struct ft_trace_expected *expected = ft_trace_reader_expected(reader, &count);
     for (size_t i = 0; i < count && !ft_trace_reader_is_closed(reader); i++)

@@ -148,7 +148,7 @@ void ft_vfork_end(struct ft_drain *drain, struct ft_process *process, struct ft_
         struct ft_trace_process record;
         fill_record(drain, process, line, &record);
         record.end_ns = process->last_event_ns;
-        record.exit = line->exec_path ? FT_EXIT_EXEC : FT_EXIT_NONE;
+        record.exit = line->exec.path ? FT_EXIT_EXEC : FT_EXIT_NONE;
         ft_trace_writer_put_process(drain->writer, line->vfork_process, &record);
         free((void *)(uintptr_t)record.argv);
     }

@@ -275,7 +275,22 @@ enum ft_call_flags {
     FT_CALL_NO_BYTES = 64,    /* the result is no count of bytes moved */
     FT_CALL_ARG = 128,        /* no size: word 2 bits 32-63 are the argument word (as FT_EXT_ARG) */
     FT_CALL_BYTES_SIZE = 256, /* bytes moved are `size`, whatever the result says (STDIO) */
+    FT_CALL_FOLLOW = 7 << 9,  /* enum ft_follow of what the call starts */
 };
+
+/* What keeps the process or image that a call starts (fork, exec, spawn, system, popen) from being traced, if anything. */
+enum ft_follow {
+    FT_FOLLOW_ORDINARY = 0,    /* it is expected to attach */
+    FT_FOLLOW_CLEANED = 1,     /* variables are missing in its environment and were not put back */
+    FT_FOLLOW_OFF = 2,         /* its environment turns tracing off: FLOWTAP or FLOWTAP_MODE */
+    FT_FOLLOW_ELSEWHERE = 3,   /* its FLOWTAP_SOCKET names another daemon */
+    FT_FOLLOW_UNREACHABLE = 4, /* this library cannot be opened by the path it has */
+    FT_FOLLOW_SANDBOX = 5,     /* it is under a seccomp filter */
+    FT_FOLLOW_LIMIT = 6,       /* limits of the process may not let it attach */
+    FT_FOLLOW_NO_SOCKET = 7,   /* the daemon's socket cannot be reached from where it is */
+};
+#define FT_FOLLOW_SHIFT 9
+#define FT_FOLLOW_OF(flags) (((unsigned)(flags) & FT_CALL_FOLLOW) >> FT_FOLLOW_SHIFT)
 
 enum ft_result {
     FT_RESULT_NONE = 0,   /* the call returns nothing, or has not returned (exec, _exit) */

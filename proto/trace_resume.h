@@ -63,7 +63,12 @@ struct ft_trace_tagged {
 struct ft_trace_expected {
     uint32_t pid;
     struct ft_bytes path;
-    bool is_env_cleaned;
+    uint8_t way, follow; // as the writer has them; follow: enum ft_follow of proto/ring.h
+    bool is_inside;      // pid is a number of its parent's pid namespace
+    uint32_t uid, gid;
+    uint64_t parent; // segment of the process that tells of it
+    uint32_t parent_pid;
+    int64_t since_ns; // what attaches from then on may be it
 };
 
 struct ft_trace_taken_over {

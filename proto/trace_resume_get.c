@@ -70,7 +70,14 @@ static int load_expected(struct ft_trace_reader *reader, const Flowtap__Expected
     if (!expected)
         return -ENOMEM;
     expected->pid = from->pid;
-    expected->is_env_cleaned = from->is_env_cleaned;
+    expected->way = (uint8_t)from->way;
+    expected->follow = (uint8_t)from->follow;
+    expected->is_inside = from->is_inside;
+    expected->uid = from->uid;
+    expected->gid = from->gid;
+    expected->parent = from->parent;
+    expected->parent_pid = from->parent_pid;
+    expected->since_ns = ft_time_or_zero(from->since_ns);
     return ft_record_bytes(&reader->arena, from->path, &expected->path);
 }
 

@@ -103,7 +103,14 @@ int ft_trace_writer_put_expected(struct ft_trace_writer *writer, const struct ft
         return -EINVAL;
     message.pid = expected->pid;
     message.path = data_of(expected->path);
-    message.is_env_cleaned = expected->is_env_cleaned;
+    message.way = expected->way;
+    message.follow = expected->follow;
+    message.is_inside = expected->is_inside;
+    message.uid = expected->uid;
+    message.gid = expected->gid;
+    message.parent = expected->parent;
+    message.parent_pid = expected->parent_pid;
+    message.since_ns = expected->since_ns;
     return WAIT(writer, expected, &list);
 }
 

@@ -166,15 +166,15 @@ static void report(const struct values *values, const struct ft_run_paths *paths
 
 /* The daemon listens; from here on the command is run whatever happens. */
 static int run_command(const struct values *values, const struct ft_strings *operands, const struct ft_run_paths *paths,
-                       struct ft_run_daemon *daemon)
+                       const char *program, struct ft_run_daemon *daemon)
 {
-    char error[PATH_MAX + 256], path[PATH_MAX];
+    char error[PATH_MAX + 256];
     struct ft_environment environment;
     struct ft_elf elf = {0};
     struct ft_map known;
     struct ft_run_child child = {0};
-    if (ft_elf_find_command(operands->items[0], path, sizeof(path))) {
-        ft_elf_look(path, &elf);
+    if (*program) {
+        ft_elf_look(program, &elf);
     }
     ft_map_init(&known);
     list_traces(paths->trace, &known, NULL);
@@ -200,12 +200,21 @@ static int run_command(const struct values *values, const struct ft_strings *ope
     return child.status;
 }
 
+/* Where the command's program is, absolute; "" where there is none. */
+static void find_program(const char *command, char path[PATH_MAX])
+{
+    char found[PATH_MAX];
+    if (!ft_elf_find_command(command, found, sizeof(found)) || !realpath(found, path)) {
+        path[0] = '\0';
+    }
+}
+
 static int run(const void *values_untyped, const struct ft_strings *operands)
 {
     const struct values *values = values_untyped;
     struct ft_run_paths paths = {0};
     struct ft_run_daemon daemon = {0};
-    char error[PATH_MAX + 256];
+    char error[PATH_MAX + 256], program[PATH_MAX];
     int status = check_words(values);
     if (status != FT_STATUS_DONE) {
         return status;
@@ -214,16 +223,18 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
     status = ft_run_paths_find(&paths, error, sizeof(error));
     status = status < 0 ? status : ft_run_paths_make_trace(&paths, folder, error, sizeof(error));
     status = status < 0 ? status : ft_run_paths_make_folder(&paths, error, sizeof(error));
+    find_program(operands->items[0], program);
     struct ft_run_daemon_options daemon_options = {.program = paths.daemon,
                                                    .socket = paths.socket,
                                                    .spool = paths.trace,
                                                    .library = paths.library,
+                                                   .command = program,
                                                    .follows_clean_env = values->follows_clean_env};
     status = status < 0 ? status : ft_run_daemon_start(&daemon, &daemon_options, error, sizeof(error));
     if (status < 0) {
         status = ft_cli_fail("%s; the command was not run", error);
     } else {
-        status = run_command(values, operands, &paths, &daemon);
+        status = run_command(values, operands, &paths, program, &daemon);
     }
     ft_run_paths_clean(&paths);
     free(folder);

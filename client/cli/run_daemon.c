@@ -81,14 +81,15 @@ static void clean_environment(struct ft_environment *environment, const char *li
 static _Noreturn void become_daemon(const struct ft_run_daemon_options *options, char *const *environment, int log_fd,
                                     int ready_fd, int hold_fd)
 {
-    char socket[PATH_MAX + 16], spool[PATH_MAX + 16], ready[32], hold[32];
+    char socket[PATH_MAX + 16], spool[PATH_MAX + 16], command[PATH_MAX + 16], ready[32], hold[32];
     snprintf(socket, sizeof(socket), "socket=%s", options->socket);
     snprintf(spool, sizeof(spool), "spool_dir=%s", options->spool);
+    snprintf(command, sizeof(command), "command=%s", options->command);
     snprintf(ready, sizeof(ready), "ready_fd=%d", READY_FD);
     snprintf(hold, sizeof(hold), "hold_fd=%d", HOLD_FD);
     const char *follow = options->follows_clean_env ? "follow_clean_env=yes" : "follow_clean_env=no";
-    const char *argv[] = {options->program, "--set", "private=yes", "--set", socket,  "--set", spool,
-                          "--set",          ready,   "--set",       hold,    "--set", follow,  NULL};
+    const char *argv[] = {options->program, "--set", "private=yes", "--set", socket,  "--set", spool, "--set", ready,
+                          "--set",          hold,    "--set",       follow,  "--set", command, NULL};
     setsid();
     reset_signals();
     raise_files_limit();

@@ -22,6 +22,7 @@ struct ft_run_daemon {
 
 struct ft_run_daemon_options {
     const char *program, *socket, *spool, *library;
+    const char *command; /* path of what is to be traced; "" unknown */
     bool follows_clean_env;
 };
 

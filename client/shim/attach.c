@@ -6,6 +6,7 @@
  */
 #include "client/shim/attach.h"
 
+#include "client/shim/attach_limits.h"
 #include "client/shim/fd.h"
 #include "client/shim/name.h"
 #include "client/shim/settings.h"
@@ -26,6 +27,17 @@ void ft_turn_off(void)
     ft_thread.mode = FT_MODE_OFF;
 }
 
+/* A child's failure is counted in its parent's segment, as long as that is still mapped here. */
+static void tell_parent(long error)
+{
+    struct ft_process *p = &ft_process;
+    if (!p->has_parents || p->base == 0)
+        return;
+    p->has_parents = 0;
+    enum ft_shim_gap gap = ft_limits_are_cause(error) ? FT_SHIM_GAP_RLIMIT : FT_SHIM_GAP_FORK_UNATTACHED;
+    __atomic_fetch_add(&ft_hello()->gap_count[gap], 1, __ATOMIC_RELAXED);
+}
+
 static int attach_process(enum ft_image image)
 {
     ft_process.lines_used = 1;
@@ -37,6 +49,7 @@ static int attach_process(enum ft_image image)
     long error = ft_segment_make(image);
     if (error != 0) {
         ft_debug_say("not attached, errno", -error);
+        tell_parent(error);
         ft_turn_off();
         return 0;
     }
@@ -110,6 +123,7 @@ static void forget_parent(void)
     p->unlock_pages = 0; /* locks are not inherited */
     p->missed = 0;
     p->in_fork = 0;
+    p->has_parents = 1;
     p->growth_retry_ticks = 0;
     p->fork_count++;
     ft_fd_forget_all();
@@ -131,8 +145,7 @@ void ft_attach_child(enum ft_image image)
     ft_attach(image);
 }
 
-/* A child whose making nobody saw may have threads by now; then it is too late to open descriptors unnoticed. */
-static int has_one_thread(void)
+int ft_has_one_thread(void)
 {
     struct statx st;
     if (ft_process.sandboxed)
@@ -157,7 +170,10 @@ static int attach_late(void)
         __atomic_fetch_add(&ft_process.missed, 1, __ATOMIC_RELAXED);
         return 0;
     }
-    if (!ft_process.in_fork && !has_one_thread()) {
+    /* A child whose making nobody saw may have threads by now; then it is too late to open descriptors unnoticed. */
+    if (!ft_process.in_fork && !ft_has_one_thread()) {
+        ft_process.has_parents = 1;
+        tell_parent(-EBUSY);
         ft_turn_off();
         return 0;
     }

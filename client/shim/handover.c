@@ -8,12 +8,14 @@
 
 #include "proto/control.h"
 
-/* Connected to a listener that is root's or our own user's; else -errno. */
-static int connect_socket(void)
+long ft_make_socket(void)
 {
-    long fd = ft_sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return (int)fd;
+    return ft_sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+/* To a listener that is root's or our own user's; else -errno. */
+static long connect_socket(int fd)
+{
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t n = ft_length(ft_socket_path);
     ft_copy(address.sun_path, ft_socket_path, n + 1);
@@ -24,10 +26,7 @@ static int connect_socket(void)
         error = ft_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
     if (error == 0 && peer.uid != 0 && peer.uid != (uid_t)ft_sys(SYS_geteuid))
         error = -EPERM;
-    if (error == 0)
-        return (int)fd;
-    ft_sys(SYS_close, fd);
-    return (int)error;
+    return error;
 }
 
 static long send_segment(int socket, int memfd)
@@ -73,22 +72,14 @@ void ft_put_back_limit(const struct ft_raised *raised)
         ft_sys(SYS_prlimit64, 0, raised->resource, &raised->before, 0);
 }
 
-long ft_hand_over(int memfd, struct ft_raised *files)
+long ft_hand_over(int socket, int memfd, struct ft_raised *files)
 {
-    int socket = connect_socket();
-    if (socket == -EMFILE) {
-        ft_raise_limit(files, RLIMIT_NOFILE, UINT32_MAX);
-        socket = connect_socket();
-    }
-    if (socket < 0)
-        return socket;
-    FT_TEST_POINT(connected);
-    long error = send_segment(socket, memfd);
+    long error = connect_socket(socket);
+    if (error == 0)
+        error = send_segment(socket, memfd);
     if (error == -ETOOMANYREFS) {
         ft_raise_limit(files, RLIMIT_NOFILE, UINT32_MAX);
         error = send_segment(socket, memfd);
     }
-    FT_TEST_POINT(sent);
-    ft_sys(SYS_close, socket);
     return error < 0 ? error : 0;
 }

@@ -17,7 +17,10 @@ struct ft_raised {
 void ft_raise_limit(struct ft_raised *raised, int resource, uint64_t least);
 void ft_put_back_limit(const struct ft_raised *raised);
 
+/* A socket that is not connected yet, or -errno. */
+long ft_make_socket(void);
+
 /* Connects and sends; the limits that an unprivileged sender can run into are raised for that time. */
-long ft_hand_over(int memfd, struct ft_raised *files);
+long ft_hand_over(int socket, int memfd, struct ft_raised *files);
 
 #endif

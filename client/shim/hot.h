@@ -63,6 +63,7 @@ struct ft_args {
     /* `shifts` (of fd), `shifts2` (of fd2) point to an offset that the call moves; NULL: the descriptor's position */
     uint8_t has_shifts, has_shifts2;
     uint8_t ret;
+    uint8_t follow; /* enum ft_follow of what is started */
 };
 
 /* A call that is running; lives on the wrapper's stack. */

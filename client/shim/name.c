@@ -8,7 +8,7 @@
 #include <linux/stat.h>
 #include <sys/stat.h>
 
-enum { PART_BYTES = (FT_RECORD_SLOTS_MAX - 1) * FT_SLOT_BYTES - 16, SMALL_SCRATCH = 256 };
+enum { PART_BYTES = (FT_RECORD_SLOTS_MAX - 1) * FT_SLOT_BYTES - 16, SMALL_SCRATCH = 256, VFORK_SCRATCH = 1024 };
 
 /*
  * Pages for reading names into; who does not get one makes do with a little of the stack. A holder may never give its
@@ -150,13 +150,21 @@ static size_t cwd_path(char *buffer, size_t room)
     return n > 0 && buffer[0] == '/' ? without_deleted(buffer, (size_t)n) : 0;
 }
 
+/* Of a vfork child whose directory its parent did not know: for the one call, no table is written. */
+static __attribute__((noinline)) uint32_t cwd_of_vfork_child(void)
+{
+    char buffer[VFORK_SCRATCH];
+    struct definition d = {.type = FT_DEFINE_CWD, .bytes = buffer, .n = cwd_path(buffer, sizeof(buffer))};
+    return d.n > 0 ? define(&d) : 0;
+}
+
 uint32_t ft_name_cwd(void)
 {
     uint32_t known = __atomic_load_n(&ft_process.cwd_file, __ATOMIC_RELAXED);
-    if (ft_thread.vfork_moved)
-        return 0;
-    if (known != 0 || ft_process.sandboxed || ft_thread.vfork_depth != 0)
-        return known;
+    if (ft_process.sandboxed || (known != 0 && !ft_thread.vfork_moved))
+        return ft_thread.vfork_moved ? 0 : known;
+    if (ft_thread.vfork_depth != 0)
+        return cwd_of_vfork_child();
     struct scratch *taken = scratch_get(__builtin_frame_address(0));
     char small[SMALL_SCRATCH], *buffer = taken != NULL ? taken->page : small;
     size_t n = cwd_path(buffer, taken != NULL ? FT_PAGE_BYTES : SMALL_SCRATCH);
@@ -182,7 +190,7 @@ static uint32_t directory_file(int dirfd)
     return state.excluded ? FT_FILE_EXCLUDED : state.file;
 }
 
-static long readlink_of(int fd, char *buffer, size_t room)
+long ft_name_readlink(int fd, char *buffer, size_t room)
 {
     char link[40] = "/proc/self/fd/";
     size_t at = 14;
@@ -215,7 +223,7 @@ static int is_wanted(int dirfd, const char *path, size_t n)
     long base = 0;
     if (!is_absolute)
         base = dirfd == FT_AT_FDCWD ? ft_sys(SYS_getcwd, page, FT_PAGE_BYTES) - 1
-                                    : readlink_of(dirfd, page, FT_PAGE_BYTES);
+                                    : ft_name_readlink(dirfd, page, FT_PAGE_BYTES);
     int wanted = 1;
     if (base >= 0 && (size_t)base + 1 + n < FT_PAGE_BYTES) {
         page[base] = '/';
@@ -288,7 +296,7 @@ uint32_t ft_name_descriptor(int fd, struct ft_inode *inode)
     struct scratch *taken = scratch_get(__builtin_frame_address(0));
     char small[SMALL_SCRATCH], *buffer = taken != NULL ? taken->page : small;
     size_t room = taken != NULL ? FT_PAGE_BYTES - 1 : SMALL_SCRATCH;
-    long n = readlink_of(fd, buffer, room);
+    long n = ft_name_readlink(fd, buffer, room);
     if (n < 0)
         n = 0; /* no /proc here: kind and inode are known all the same */
     if (inode->kind == FT_FILE_WIRE_REGULAR && n > 7 && ft_has_prefix(buffer, "/memfd:"))

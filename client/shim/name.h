@@ -26,6 +26,9 @@ uint32_t ft_name_string(const char *text, size_t n);
 /* In a forked child: another thread of the parent may have been inside. */
 void ft_name_reset(void);
 
+/* What /proc/self/fd says that a descriptor is: bytes, not terminated, or -errno. */
+long ft_name_readlink(int fd, char *buffer, size_t room);
+
 /* Kind, device and inode of an open descriptor; known = 0 where it cannot be asked. */
 void ft_name_inode(int fd, struct ft_inode *inode);
 

@@ -214,7 +214,7 @@ void ft_record(const struct ft_call_state *state, unsigned call, const struct ft
     const struct ft_args *a = o->args;
     struct draft draft; /* its extensions are set where the mask says so */
     draft.mask = 0;
-    draft.flags = state_flags(state, o);
+    draft.flags = state_flags(state, o) | (unsigned)a->follow << FT_FOLLOW_SHIFT;
     draft.word2 = state->file;
     draft.second_inode = 0;
     uint64_t size = 0, duration = o->end - state->start;

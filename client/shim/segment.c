@@ -134,7 +134,7 @@ static void fill_head(void)
  * Maps the memfd, fills it and hands it over. A forked child maps it over its parent's segment: pointers into it stay
  * good, and the parent's is out of reach. What the child takes of its parent's Hello goes through the descriptor first.
  */
-static long deliver(int memfd, enum ft_image image, struct ft_raised *files)
+static long deliver(int memfd, int socket, enum ft_image image, struct ft_raised *files)
 {
     FT_TEST_POINT(memfd_made);
     uint64_t place = image == FT_IMAGE_EXEC ? 0 : ft_process.base;
@@ -149,6 +149,7 @@ static long deliver(int memfd, enum ft_image image, struct ft_raised *files)
         return base;
     ft_sys(SYS_madvise, base, ft_process.bytes, FT_MADV_DONTDUMP);
     ft_process.base = (uint64_t)base;
+    ft_process.has_parents = 0;
     long error = take_memory(memfd);
     if (error == 0) {
         FT_TEST_POINT(memory_taken);
@@ -158,7 +159,7 @@ static long deliver(int memfd, enum ft_image image, struct ft_raised *files)
         /* Release: whoever sees `ready` sees Hello and geometry. */
         __atomic_store_n(&ft_head()->ready, 1, __ATOMIC_RELEASE);
         FT_TEST_POINT(ready);
-        error = ft_hand_over(memfd, files);
+        error = ft_hand_over(socket, memfd, files);
     }
     if (error != 0 && place == 0) {
         ft_sys(SYS_munmap, base, ft_process.bytes);
@@ -182,7 +183,15 @@ long ft_segment_make(enum ft_image image)
         ft_raise_limit(&files, RLIMIT_NOFILE, UINT32_MAX);
         memfd = make_memfd();
     }
-    long error = memfd < 0 ? memfd : deliver(memfd, image, &files);
+    /* Both descriptors before anything else: a forked child that cannot have them leaves all as it was. */
+    long socket = memfd < 0 ? memfd : ft_make_socket();
+    if (socket == -EMFILE) {
+        ft_raise_limit(&files, RLIMIT_NOFILE, UINT32_MAX);
+        socket = memfd < 0 ? memfd : ft_make_socket();
+    }
+    long error = socket < 0 ? socket : deliver(memfd, (int)socket, image, &files);
+    if (socket >= 0)
+        ft_sys(SYS_close, socket);
     if (memfd >= 0)
         ft_sys(SYS_close, memfd);
     ft_put_back_limit(&size);

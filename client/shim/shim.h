@@ -73,6 +73,8 @@ struct ft_thread {
     uint8_t vfork_announced;         /* VFORK begin is written */
     struct ft_sandbox vfork_sandbox; /* what the vfork child has shut itself into */
     uint64_t vfork_touched;          /* descriptors that the vfork child changed, by number; 63: any from there on */
+    void *vfork_pages;               /* taken by the child for what it was about to become */
+    uint64_t vfork_pages_bytes;
 };
 
 /* This page is wiped in a child, however it was made: base is 0 there until the child has attached. */
@@ -123,6 +125,7 @@ struct ft_process {
     uint8_t wanted;                   /* FLOWTAP=1 and nothing against it */
     uint8_t filtered;                 /* include or exclude globs are set */
     uint8_t follow_clean_env;
+    uint8_t has_parents;     /* what is mapped at base is the parent's segment */
     uint8_t in_fork;         /* a fork wrapper is on its way: its child has one thread */
     uint8_t growth;          /* enum ft_growth */
     uint8_t unlock_pages;    /* mlockall(MCL_FUTURE): what is mapped for us is not to stay locked */
@@ -178,6 +181,8 @@ void ft_vfork_announce(void);
 void ft_calls_left(void);
 /* The same where the process ends; lines of threads that have ended show none either. */
 void ft_calls_ending(void);
+/* 1 where no other thread runs. Makes a system call; 0 in a sandbox. */
+int ft_has_one_thread(void);
 /* Counts a gap that the shim knows of; does nothing when not attached. */
 void ft_gap(enum ft_shim_gap gap);
 /* Lets this process record nothing from here on. */

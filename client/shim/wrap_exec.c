@@ -4,7 +4,9 @@
  * a record with its errno. In a vfork child all of this runs on the parent's memory: only the stack is written.
  */
 #include "client/shim/environment.h"
+#include "client/shim/name.h"
 #include "client/shim/reach.h"
+#include "client/shim/settings.h"
 #include "client/shim/shapes.h"
 #include "client/shim/start.h"
 
@@ -31,7 +33,6 @@ static void record_before(unsigned call, const struct ft_args *given)
         args.has_path = 0;
     args.ret = FT_RET_NONE;
     ft_event_before(call, &args);
-    FT_TEST_POINT(before_exec);
 }
 
 static int record_failure(unsigned call, const struct ft_args *args, int r)
@@ -42,38 +43,106 @@ static int record_failure(unsigned call, const struct ft_args *args, int r)
     return r;
 }
 
-/* A list with the missing variables on the caller's stack; the given one where nothing is missing. */
-#define WITH_ENVIRONMENT(list, envp)                                                                         \
-    struct ft_environment environment_;                                                                      \
-    char *const *list = (envp);                                                                              \
-    if (ft_environment_check(&environment_, list)) {                                                         \
-        char **built_ = __builtin_alloca(ft_environment_entries(&environment_) * sizeof(char *));            \
-        ft_environment_build(&environment_, list, built_, __builtin_alloca(environment_.preload_bytes + 1)); \
-        list = built_;                                                                                       \
+/*
+ * A list with the missing variables; the given one where nothing is missing or is to be put back. On the caller's stack
+ * where it is small: threads may have no more than 16 KiB.
+ */
+enum { STACK_BYTES_MAX = 4096 };
+#define WITH_ENVIRONMENT(list, envp)                                                                      \
+    struct ft_environment environment_ = {.follow = FT_FOLLOW_ORDINARY};                                  \
+    char *const *list = (envp);                                                                           \
+    void *pages_ = NULL;                                                                                  \
+    size_t list_bytes_ = 0;                                                                               \
+    if (ft_environment_check(&environment_, list)) {                                                      \
+        size_t entries_ = ft_environment_entries(&environment_) * sizeof(char *);                         \
+        list_bytes_ = entries_ + environment_.preload_bytes + 1;                                          \
+        int is_small_ = list_bytes_ <= STACK_BYTES_MAX || ft_process.sandboxed;                           \
+        char *room_ = is_small_ ? __builtin_alloca(list_bytes_) : ft_environment_take_pages(list_bytes_); \
+        pages_ = is_small_ ? NULL : room_;                                                                \
+        if (room_ == NULL) {                                                                              \
+            environment_.follow = FT_FOLLOW_CLEANED;                                                      \
+        } else {                                                                                          \
+            ft_environment_build(&environment_, list, (char **)(void *)room_, room_ + entries_);          \
+            list = (char **)(void *)room_;                                                                \
+        }                                                                                                 \
     }
 
-/* What a name without a slash is relative to, for calls that search PATH. */
-static int place_of(const char *path, int is_searched)
+/* The program that a call which searches PATH for a name without a slash will find, in `room`; NULL: none. */
+static const char *find_program(const char *name, char *to, size_t room)
 {
-    if (!is_searched || !is_readable(path))
-        return FT_AT_FDCWD;
-    for (size_t i = 0; path[i] != 0; i++)
-        if (path[i] == '/')
-            return FT_AT_FDCWD;
-    return FT_AT_SEARCHED;
+    const char *path = ft_settings_find(environ, "PATH");
+    size_t n = ft_length_most(name, room);
+    for (const char *at = path != NULL ? path : "/bin:/usr/bin"; at != NULL && n > 0;) {
+        size_t folder = 0;
+        while (at[folder] != 0 && at[folder] != ':')
+            folder++;
+        if (folder + n + 3 <= room) {
+            ft_copy(to, at, folder);
+            to[folder] = '/';
+            ft_copy(to + (folder > 0 ? folder + 1 : 0), name, n + 1);
+            if (ft_sys(SYS_faccessat, FT_AT_FDCWD, to, X_OK) == 0)
+                return to;
+        }
+        at = at[folder] != 0 ? at + folder + 1 : NULL;
+    }
+    return NULL;
 }
+
+/* Of a call that searches PATH: the name is relative to nothing, and what it will find becomes the second file. */
+static void note_search(struct ft_args *args, char *to, size_t room)
+{
+    if (ft_process.sandboxed || !is_readable(args->path))
+        return;
+    for (size_t i = 0; args->path[i] != 0; i++)
+        if (args->path[i] == '/')
+            return;
+    args->dirfd = FT_AT_SEARCHED;
+    args->dirfd2 = FT_AT_FDCWD;
+    args->path2 = find_program(args->path, to, room);
+    args->has_path2 = args->path2 != NULL;
+}
+
+/* A second try with the program's own environment, which leaves room for nothing else. */
+#define WITHOUT_ENVIRONMENT(r, error, list, envp, note, attempt) \
+    if (list != (envp) && (error) == E2BIG) {                    \
+        note;                                                    \
+        r = attempt;                                             \
+    }                                                            \
+    ft_environment_give_pages(pages_, list_bytes_)
+
+/* A vfork child's own descriptors stand in no table: what one of them leads to becomes the second file. */
+static void note_descriptor(struct ft_args *args, int fd, const char *path, char *to, size_t room)
+{
+    if (ft_process.sandboxed || ft_thread.vfork_depth == 0 || fd < 0 || (path != NULL && !is_readable(path)))
+        return;
+    size_t n = path != NULL ? ft_length_most(path, room) : 0;
+    long folder = n > 0 && path[0] == '/' ? 0 : ft_name_readlink(fd, to, room);
+    if (folder <= 0 || (size_t)folder + n + 2 > room)
+        return;
+    to[folder] = n > 0 ? '/' : 0;
+    if (n > 0)
+        ft_copy(to + folder + 1, path, n + 1);
+    args->dirfd2 = FT_AT_FDCWD;
+    args->path2 = to;
+    args->has_path2 = 1;
+}
+
+enum { FOUND_BYTES = 512 };
 
 /* `plain` does the same with `environ`, where there is such a function: it is the one that was called. */
 static int exec_by(unsigned call, exec_function *real, plain_exec_function *plain, const char *path, char *const *argv,
                    char *const *envp)
 {
-    int is_searched = call == FT_CALL_ID_execvp || call == FT_CALL_ID_execvpe || call == FT_CALL_ID_execlp;
-    const struct ft_args args = {AT(place_of(path, is_searched), path), RET(STATUS)};
-    record_before(call, &args);
+    struct ft_args args = {AT(FT_AT_FDCWD, path), RET(STATUS)};
+    char found[FOUND_BYTES];
+    if (call == FT_CALL_ID_execvp || call == FT_CALL_ID_execvpe || call == FT_CALL_ID_execlp)
+        note_search(&args, found, sizeof(found));
     WITH_ENVIRONMENT(list, envp)
+    args.follow = environment_.follow;
+    record_before(call, &args);
     int r = list != envp || plain == NULL ? real(path, argv, list) : plain(path, argv);
-    if (list != envp && errno == E2BIG)
-        r = plain != NULL ? plain(path, argv) : real(path, argv, envp);
+    WITHOUT_ENVIRONMENT(r, errno, list, envp, ft_gap(FT_SHIM_GAP_ENV_CLEANED),
+                        plain != NULL ? plain(path, argv) : real(path, argv, envp));
     return record_failure(call, &args, r);
 }
 
@@ -169,26 +238,30 @@ FT_EXPORT(int, execveat, (int dirfd, const char *path, char *const *argv, char *
         return FT_ABSENT(int);
     if (!ft_enter())
         return real(dirfd, path, argv, envp, flags);
-    const struct ft_args args = {AT(dirfd, path), ARG((unsigned)flags), RET(STATUS)};
-    record_before(FT_CALL_ID_execveat, &args);
+    struct ft_args args = {AT(dirfd, path), ARG((unsigned)flags), RET(STATUS)};
+    char found[FOUND_BYTES];
+    note_descriptor(&args, dirfd, path, found, sizeof(found));
     WITH_ENVIRONMENT(list, envp)
+    args.follow = environment_.follow;
+    record_before(FT_CALL_ID_execveat, &args);
     int r = real(dirfd, path, argv, list, flags);
-    if (list != envp && errno == E2BIG)
-        r = real(dirfd, path, argv, envp, flags);
+    WITHOUT_ENVIRONMENT(r, errno, list, envp, ft_gap(FT_SHIM_GAP_ENV_CLEANED), real(dirfd, path, argv, envp, flags));
     return record_failure(FT_CALL_ID_execveat, &args, r);
 }
 
 FT_EXPORT(int, fexecve, (int fd, char *const *argv, char *const *envp))
 {
     FT_REAL(int, fexecve, (int, char *const *, char *const *));
-    if (!ft_enter())
+    if (envp == NULL || !ft_enter()) /* without a list it fails */
         return real(fd, argv, envp);
     struct ft_args args = {FD(fd), RET(NONE)};
-    ft_event_before(FT_CALL_ID_fexecve, &args);
+    char found[FOUND_BYTES];
+    note_descriptor(&args, fd, NULL, found, sizeof(found));
     WITH_ENVIRONMENT(list, envp)
+    args.follow = environment_.follow;
+    ft_event_before(FT_CALL_ID_fexecve, &args);
     int r = real(fd, argv, list);
-    if (list != envp && errno == E2BIG)
-        r = real(fd, argv, envp);
+    WITHOUT_ENVIRONMENT(r, errno, list, envp, ft_gap(FT_SHIM_GAP_ENV_CLEANED), real(fd, argv, envp));
     struct ft_call_state state;
     args.ret = FT_RET_STATUS;
     ft_begin(&state, FT_CALL_ID_fexecve, &args);
@@ -202,15 +275,19 @@ static int spawn_by(unsigned call, spawn_function *real, void *out, const char *
                     const void *attributes, char *const *argv, char *const *envp)
 {
     struct ft_call_state state;
+    struct ft_args args = {AT(FT_AT_FDCWD, path), RET(ERRNUM)};
+    char found[FOUND_BYTES];
     ft_path_begin(&state, call);
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
+    if (call == FT_CALL_ID_posix_spawnp || call == FT_CALL_ID_pidfd_spawnp)
+        note_search(&args, found, sizeof(found));
     WITH_ENVIRONMENT(list, envp)
+    args.follow = environment_.follow;
     int r = real(out, path, actions, attributes, argv, list);
-    if (list != envp && r == E2BIG)
-        r = real(out, path, actions, attributes, argv, envp);
-    int is_searched = call == FT_CALL_ID_posix_spawnp || call == FT_CALL_ID_pidfd_spawnp;
-    const struct ft_args args = {AT(place_of(path, is_searched), path), .has_arg = r == 0 && out != NULL,
-                                 .arg = r == 0 && out != NULL ? *(unsigned *)out : 0, RET(ERRNUM)};
+    WITHOUT_ENVIRONMENT(r, r, list, envp, args.follow = FT_FOLLOW_CLEANED,
+                        real(out, path, actions, attributes, argv, envp));
+    args.has_arg = r == 0 && out != NULL;
+    args.arg = args.has_arg ? *(unsigned *)out : 0;
     ft_path_end(&state, call, &args, r);
     return r;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Calls that make processes, and calls that end one. A child attaches before it returns to the program. */
+#include "client/shim/environment.h"
 #include "client/shim/shapes.h"
 #include "client/shim/stub_ids.h"
 
@@ -63,6 +64,7 @@ static void leave_vfork(long child)
     }
     if (was_announced)
         publish_vfork(0, child > 0 ? (uint32_t)child : 0);
+    ft_environment_give_pages(thread->vfork_pages, thread->vfork_pages_bytes);
 }
 
 void ft_vfork_begin(void);
@@ -99,13 +101,11 @@ __attribute__((visibility("hidden"))) long ft_vfork_end(long result)
 
 static pid_t fork_by(unsigned call, pid_t (*real)(void))
 {
-    const struct ft_args args = {RET(VALUE)};
+    const struct ft_args args = {RET(VALUE), .follow = ft_process.sandboxed ? FT_FOLLOW_SANDBOX : FT_FOLLOW_ORDINARY};
     struct ft_call_state state;
     ft_path_begin(&state, call);
     ft_process.fork_count++; /* descriptions opened so far are shared from here on */
-    if (ft_process.sandboxed)
-        ft_gap(FT_SHIM_GAP_FORK_UNATTACHED);
-    ft_process.in_fork = 1; /* its atfork handlers may make calls in the child before it is ours */
+    ft_process.in_fork = 1;  /* its atfork handlers may make calls in the child before it is ours */
     pid_t r = real();
     if (r == 0) {
         ft_attach_child(FT_IMAGE_FORK);
@@ -249,11 +249,14 @@ FT_EXPORT(int, system, (const char *command))
     FT_REAL(int, system, (const char *));
     if (!ft_enter())
         return real(command);
-    const struct ft_args args = {RET(VALUE)};
+    struct ft_args args = {RET(VALUE)};
     struct ft_call_state state;
+    struct ft_lent lent;
     ft_path_begin(&state, FT_CALL_ID_system);
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
+    args.follow = ft_environment_lend(&lent);
     int r = real(command);
+    ft_environment_take_back(&lent);
     ft_path_end(&state, FT_CALL_ID_system, &args, r);
     return r;
 }

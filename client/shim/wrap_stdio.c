@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Wrappers of calls on streams. */
 #include "client/shim/asked.h"
+#include "client/shim/environment.h"
 #include "client/shim/name.h"
 #include "client/shim/shapes.h"
 #include "client/shim/stdio_state.h"
@@ -258,8 +259,10 @@ FT_EXPORT(FILE *, popen, (const char *command, const char *mode))
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_popen);
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
+    struct ft_lent lent;
+    const struct ft_args args = {RET(STREAM), .follow = ft_environment_lend(&lent)};
     FILE *r = real(command, mode);
-    const struct ft_args args = {RET(STREAM)};
+    ft_environment_take_back(&lent);
     ft_stream_opened(&state, FT_CALL_ID_popen, &args, r != NULL ? ft_stdio_descriptor(r) : -1, 0);
     return r;
 }

@@ -189,26 +189,27 @@ static void test_stat_is_parsed_whatever_the_commands_name(void **state)
 static void test_executed_files_tell_why_they_cannot_be_recorded(void **state)
 {
     char folder[] = "/tmp/ft-exe-XXXXXX", path[64];
+    const struct ft_exe_look look = {.uid = 0};
     (void)state;
-    assert_int_equal(ft_exe_examine("/bin/true").gap, FT_GAP_NOT_ATTACHED);
-    assert_int_equal(ft_exe_examine("/no/such/file").gap, FT_GAP_CONTAINER);
-    assert_int_equal(ft_exe_examine("/tmp").gap, FT_GAP_NOT_ATTACHED);
+    assert_int_equal(ft_exe_examine("/bin/true", &look).gap, FT_GAP_NOT_ATTACHED);
+    assert_int_equal(ft_exe_examine("/no/such/file", &look).gap, FT_GAP_CONTAINER);
+    assert_int_equal(ft_exe_examine("/tmp", &look).gap, FT_GAP_NOT_ATTACHED);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/script", folder);
     FILE *file = fopen(path, "w");
     fprintf(file, "#! /no/such/interpreter -x\n");
     fclose(file);
-    assert_int_equal(ft_exe_examine(path).gap, FT_GAP_CONTAINER);
+    assert_int_equal(ft_exe_examine(path, &look).gap, FT_GAP_CONTAINER);
     file = fopen(path, "w");
     fprintf(file, "#!%s\n", path); // itself
     fclose(file);
-    assert_int_equal(ft_exe_examine(path).gap, FT_GAP_NOT_ATTACHED);
+    assert_int_equal(ft_exe_examine(path, &look).gap, FT_GAP_NOT_ATTACHED);
     // A 32-bit head, and a 64-bit one of a program without an interpreter.
     unsigned char head[64] = {0x7f, 'E', 'L', 'F', 1, 1, 1};
     file = fopen(path, "w");
     fwrite(head, sizeof(head), 1, file);
     fclose(file);
-    assert_int_equal(ft_exe_examine(path).gap, FT_GAP_FOREIGN_ELF);
+    assert_int_equal(ft_exe_examine(path, &look).gap, FT_GAP_FOREIGN_ELF);
     unlink(path);
     rmdir(folder);
 }

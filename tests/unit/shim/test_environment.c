@@ -20,6 +20,7 @@ static int setup(void **state)
     memset(&ft_saved, 0, sizeof(ft_saved));
     memset(&ft_process, 0, sizeof(ft_process));
     ft_saved.preload = LIBRARY;
+    strcpy(ft_socket_path, "/proc/self/exe");
     ft_saved.variables[0] = "FLOWTAP=1";
     ft_saved.variables[1] = "FLOWTAP_JOB=j";
     ft_saved.count = 2;
@@ -98,7 +99,16 @@ static void a_value_that_the_program_set_is_respected(void **state)
     (void)state;
     struct ft_environment e;
     char *envp[] = {"FLOWTAP=0", "LD_PRELOAD=", NULL};
-    assert_list(built(envp, &e), (const char *const[]){"FLOWTAP=0", "LD_PRELOAD=" LIBRARY, "FLOWTAP_JOB=j", NULL});
+    assert_null(built(envp, &e));
+    assert_int_equal(e.follow, FT_FOLLOW_OFF);
+    char *empty[] = {"FLOWTAP=", NULL};
+    assert_null(built(empty, &e));
+    assert_int_equal(e.follow, FT_FOLLOW_OFF);
+    char *off[] = {"FLOWTAP_MODE=off", NULL};
+    assert_null(built(off, &e));
+    assert_int_equal(e.follow, FT_FOLLOW_OFF);
+    char *job[] = {"FLOWTAP=1", "FLOWTAP_JOB=other", NULL};
+    assert_list(built(job, &e), (const char *const[]){"FLOWTAP=1", "FLOWTAP_JOB=other", "LD_PRELOAD=" LIBRARY, NULL});
 }
 
 static void nothing_is_put_back_where_that_is_off_or_the_library_is_not_there(void **state)
@@ -108,9 +118,41 @@ static void nothing_is_put_back_where_that_is_off_or_the_library_is_not_there(vo
     char *envp[] = {"A=1", NULL};
     ft_process.follow_clean_env = 0;
     assert_int_equal(ft_environment_check(&e, envp), 0);
+    assert_int_equal(e.follow, FT_FOLLOW_CLEANED);
     ft_process.follow_clean_env = 1;
     ft_saved.preload = "/nowhere/libflowtap-preload.so";
     assert_int_equal(ft_environment_check(&e, envp), 0);
+    assert_int_equal(e.follow, FT_FOLLOW_UNREACHABLE);
+    char *whole[] = {"LD_PRELOAD=" LIBRARY, "FLOWTAP=1", "FLOWTAP_JOB=j", NULL};
+    assert_int_equal(ft_environment_check(&e, whole), 0);
+    assert_int_equal(e.follow, FT_FOLLOW_UNREACHABLE);
+}
+
+static void of_two_preloads_the_last_counts_as_for_ld_so(void **state)
+{
+    (void)state;
+    struct ft_environment e;
+    char *last[] = {"LD_PRELOAD=" LIBRARY, "FLOWTAP=1", "LD_PRELOAD=x.so", "FLOWTAP_JOB=j", NULL};
+    assert_list(built(last, &e), (const char *const[]){"LD_PRELOAD=" LIBRARY, "FLOWTAP=1", "LD_PRELOAD=x.so:" LIBRARY,
+                                                       "FLOWTAP_JOB=j", NULL});
+    char *first[] = {"LD_PRELOAD=x.so", "FLOWTAP=1", "LD_PRELOAD=" LIBRARY, "FLOWTAP_JOB=j", NULL};
+    assert_null(built(first, &e));
+}
+
+static void an_image_for_another_daemon_is_told_apart(void **state)
+{
+    (void)state;
+    struct ft_environment e;
+    char *envp[] = {"FLOWTAP_SOCKET=/other", "LD_PRELOAD=" LIBRARY, "FLOWTAP=1", "FLOWTAP_JOB=j", NULL};
+    assert_null(built(envp, &e));
+    assert_int_equal(e.follow, FT_FOLLOW_ELSEWHERE);
+    envp[0] = "FLOWTAP_SOCKET=/proc/self/exe";
+    assert_null(built(envp, &e));
+    assert_int_equal(e.follow, FT_FOLLOW_ORDINARY);
+    strcpy(ft_socket_path, "/nowhere");
+    envp[0] = "FLOWTAP_SOCKET=/nowhere";
+    assert_null(built(envp, &e));
+    assert_int_equal(e.follow, FT_FOLLOW_NO_SOCKET);
 }
 
 static void under_a_filter_the_new_image_is_told_not_to_attach(void **state)
@@ -133,6 +175,8 @@ int main(void)
         cmocka_unit_test_setup(another_preload_is_kept_before_ours, setup),
         cmocka_unit_test_setup(a_value_that_the_program_set_is_respected, setup),
         cmocka_unit_test_setup(nothing_is_put_back_where_that_is_off_or_the_library_is_not_there, setup),
+        cmocka_unit_test_setup(of_two_preloads_the_last_counts_as_for_ld_so, setup),
+        cmocka_unit_test_setup(an_image_for_another_daemon_is_told_apart, setup),
         cmocka_unit_test_setup(under_a_filter_the_new_image_is_told_not_to_attach, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
