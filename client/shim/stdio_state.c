@@ -57,7 +57,7 @@ struct stream_lock {
 /* Whether what happens to the stream between two looks at it is this thread's alone. */
 static int is_ours(const FILE *stream)
 {
-    if (ft_process.ordinal == 1)
+    if (ft_loose(&ft_process.ordinal) == 1)
         return 1;
     const struct stream_lock *lock = (const void *)stream->_lock;
     return lock != NULL && __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == __builtin_thread_pointer();
