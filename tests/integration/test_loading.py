@@ -100,7 +100,7 @@ def test_nothing_that_flowtap_does_is_in_the_trace(tap):
 
 @pytest.mark.parametrize("name", [
     "calls_dup", "calls_stdio", "stdio_threads", "fork_idle", "tls_end", "early", "calls_open", "calls_data", "calls_dir",
-    "calls_fortified", "calls_names", "calls_stat", "calls_process", "calls_aio", "vfork_fds", "many_fds", "long_paths",
+    "calls_fortified", "calls_names", "calls_stat", "calls_process", "calls_aio", "vfork_fds", "many_fds",
     "jump_out"])
 def test_valgrind_finds_nothing(tap, name):
     harness.needs_program("valgrind")
