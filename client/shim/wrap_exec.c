@@ -26,13 +26,16 @@ static int is_readable(const char *path)
     return ft_process.sandboxed || ft_reach_text(&reach, path, FT_PATH_KEPT_BYTES);
 }
 
-static void record_before(unsigned call, const struct ft_args *given)
+/* The arguments are changed for that time, not copied: programs exec from small stacks. */
+static void record_before(unsigned call, struct ft_args *args)
 {
-    struct ft_args args = *given;
-    if (args.has_path && !is_readable(args.path))
-        args.has_path = 0;
-    args.ret = FT_RET_NONE;
-    ft_event_before(call, &args);
+    uint8_t has_path = args->has_path, ret = args->ret;
+    if (has_path && !is_readable(args->path))
+        args->has_path = 0;
+    args->ret = FT_RET_NONE;
+    ft_event_before(call, args);
+    args->has_path = has_path;
+    args->ret = ret;
 }
 
 static int record_failure(unsigned call, const struct ft_args *args, int r)
