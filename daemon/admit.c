@@ -138,7 +138,8 @@ void ft_admit_take_pidfd(struct ft_process *process, int pidfd)
     }
     bool is_gone = process->pidfd < 0 && process->pidfd != -ENOSYS;
     process->pidfd = process->pidfd < 0 ? -1 : process->pidfd;
-    process->pidfd_id = process->pidfd < 0 ? 0 : ft_procfs_pidfd_id(process->pidfd);
+    if (process->pidfd >= 0)
+        process->pidfd_id = ft_procfs_pidfd_id(process->pidfd);
     process->was_dead = is_gone || (process->pidfd >= 0 && ft_procfs_has_ended(process->pidfd));
 }
 
@@ -154,7 +155,7 @@ static void catch_end(struct ft_process *process)
 // Whether two images of one pid are of one process: by the kernel's identity of the pid, else by when it was made.
 static bool is_same_process(const struct ft_process *before, const struct ft_process *process)
 {
-    if (process->pidfd >= 0 && before->pidfd >= 0 && process->pidfd_id && before->pidfd_id)
+    if (process->pidfd_id && before->pidfd_id)
         return process->pidfd_id == before->pidfd_id;
     if (process->start_time && before->start_time)
         return process->start_time == before->start_time;

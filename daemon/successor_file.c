@@ -182,6 +182,8 @@ void ft_successor_read_file(struct ft_successor *successor, struct ft_successor_
     size_t taken_over;
     for (uint32_t id = 1; id <= readback->process_max; id++) {
         const struct ft_trace_process *record = ft_trace_reader_process(reader, id);
+        if (record && is_newest)
+            ft_attached_note(&successor->daemon->attached, record->pid, ft_clock_mono_ns());
         if (record && record->segment && !is_seen(chain, record->segment))
             go_on_with(successor, chain, readback, id);
     }

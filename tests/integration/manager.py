@@ -97,8 +97,8 @@ class Manager:
 
     # its life
 
-    def start(self, wait=True):
-        """Starts the daemon with the socket and all that is stored."""
+    def start(self, wait=True, under=()):
+        """Starts the daemon with the socket and all that is stored; `under` is a command to run it under."""
         self.drain()
         self.ready.clear()
         with self.lock:
@@ -110,10 +110,10 @@ class Manager:
         log = os.open(self.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC)
         high_log = fcntl.fcntl(log, fcntl.F_DUPFD_CLOEXEC, HIGH_FD)
         # LISTEN_PID is the daemon's own pid, which only a process that becomes it knows.
-        argv = ["/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", str(harness.FLOWTAPD), *words]
+        argv = [*map(str, under), "/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", str(harness.FLOWTAPD), *words]
         actions = [(os.POSIX_SPAWN_DUP2, high_log, 1), (os.POSIX_SPAWN_DUP2, high_log, 2)]
         actions += [(os.POSIX_SPAWN_DUP2, fd, FDS_START + i) for i, fd in enumerate(high)]
-        pid = os.posix_spawn("/bin/sh", argv, env, file_actions=actions, setsid=False, setpgroup=0)
+        pid = os.posix_spawnp(argv[0], argv, env, file_actions=actions, setsid=False, setpgroup=0)
         for fd in (*high, log, high_log):
             os.close(fd)
         self.process = Child(pid)
@@ -129,6 +129,10 @@ class Manager:
 
     def log(self):
         return self.log_path.read_text(errors="replace")[-4000:] if self.log_path.exists() else ""
+
+    def wait_killed(self):
+        """Where `under` ends it."""
+        self.process.wait(harness.DEADLINE_S)
 
     def kill(self):
         if self.process and self.process.poll() is None:

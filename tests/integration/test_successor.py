@@ -3,9 +3,11 @@
 
 import collections
 import contextlib
+import json
 import os
 import random
 import signal
+import struct
 import subprocess
 
 import pytest
@@ -18,9 +20,9 @@ import traced
 class Load:
     """Processes that write numbered records, and what they say that they did."""
 
-    def __init__(self, daemon, folder, processes=8, fork_every=4000, count=None):
+    def __init__(self, daemon, folder, processes=8, fork_every=4000, count=None, hold=False):
         folder.mkdir(exist_ok=True)
-        words = [harness.program("write_load"), folder, processes, fork_every, *([count] if count else [])]
+        words = [harness.program("write_load"), folder, processes, fork_every, *([count] if count else []), *(["hold"] if hold else [])]
         self.process = daemon.spawn(words, stdout=subprocess.PIPE, env={"FLOWTAP_JOB": "load"})
         self.daemon = daemon
 
@@ -42,6 +44,7 @@ def check_exactly_once(trace, wrote, may_be_lost=()):
     offsets = collections.defaultdict(collections.Counter)
     for event in trace.events(name="pwrite"):
         offsets[event["pid"]][event["offset"]] += 1
+        assert event["path"].endswith(f"-{event['pid']}"), event
     gaps = {gap["pid"] for gap in trace.gaps()}
     for pid, count in wrote.items():
         twice = sorted(n for n, times in offsets[pid].items() if times > 1)
@@ -124,3 +127,164 @@ def test_one_kill_and_all_is_there(tap):
         assert after[p["pid"]] == {k: p.get(k) for k in kept}
     assert all(p["exit"]["code"] == 0 for p in trace.processes())
     assert daemon.names() == []
+
+
+def test_a_restart_goes_on_and_a_stop_is_a_gap(tap):
+    daemon = manager.Manager(tap).start()
+    load = Load(daemon, tap.work / "load", processes=3, fork_every=0)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    daemon.restart()
+    assert len(daemon.names()) == 4
+    trace = traced.Trace(daemon.spool, harness.read_command)
+    harness.wait_until("a second file", lambda: len(flow_files(daemon)) == 2)
+    daemon.restart()
+    harness.wait_until("a third file", lambda: len(flow_files(daemon)) == 3)
+    wrote = load.stop()
+    trace = daemon.stop()
+    check_exactly_once(trace, wrote)
+    assert trace.gaps() == [] and not trace.summary()["partial"], trace.gaps()
+    assert all(json.loads(harness.read_command("info", "--json", path).stdout)["files"][0]["closed"]
+               for path in trace.flow_files())
+
+
+def test_a_stop_while_processes_run_is_a_gap_for_each(tap):
+    daemon = manager.Manager(tap).start()
+    load = Load(daemon, tap.work / "load", processes=3, fork_every=0)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    trace = daemon.stop()
+    stopped = {gap["pid"] for gap in trace.gaps("daemon_stopped")}
+    assert len(stopped) == 4 and trace.summary()["stored"] > 0
+    daemon.start()
+    wrote = load.stop()
+    assert set(wrote) < stopped
+    again = daemon.stop()
+    assert [path for path in again.flow_files()] == [path for path in trace.flow_files()]
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_idle_processes_are_gone_on_with(tap, held):
+    """A hundred that sleep while the daemon is killed; where nobody held their memory each of them is a gap."""
+    daemon = manager.Manager(tap, *(() if held else ("max_stored=0",))).start()
+    load = Load(daemon, tap.work / "load", processes=100, fork_every=0, count=20, hold=True)
+    harness.wait_until("all of it in the file", lambda: stored(daemon) >= 2000)
+    if held:
+        harness.wait_until("all of them held", lambda: len(daemon.names()) == 101)
+    daemon.kill()
+    daemon.start()
+    harness.wait_until("the next file", lambda: len(flow_files(daemon)) == 2)
+    trace = traced.Trace(daemon.spool, harness.read_command)
+    wrote = load.stop()
+    trace = daemon.stop()
+    check_exactly_once(trace, wrote)
+    assert len(wrote) == 100 and len(trace.processes()) == 101
+    exits = {p["pid"]: p.get("exit") for p in trace.processes()}
+    if held:
+        assert trace.gaps() == []
+        assert all(exits[pid]["code"] == 0 for pid in wrote)
+    else:
+        assert {gap["pid"] for gap in trace.gaps("daemon_stopped")} == set(exits)
+
+
+def stored(daemon):
+    done = harness.read_command("summary", "--json", daemon.spool)
+    return json.loads(done.stdout)["stored"] if done.returncode == 0 else 0
+
+
+def test_who_ends_while_no_daemon_runs_is_all_there(tap):
+    daemon = manager.Manager(tap).start()
+    load = Load(daemon, tap.work / "load", processes=4, fork_every=0)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    daemon.kill()
+    wrote = load.stop()
+    daemon.start()
+    trace = daemon.stop()
+    check_exactly_once(trace, wrote)
+    assert trace.gaps() == [] and len(wrote) == 4
+    ended = [p for p in trace.processes() if p["pid"] in wrote]
+    # How it ended nobody saw; that it did is known.
+    assert all(p["end"] and not p["exit"] for p in ended), ended
+
+
+def test_who_starts_and_executes_while_no_daemon_runs_is_all_there(tap):
+    daemon = manager.Manager(tap).start()
+    go = tap.work / "go"
+    os.mkfifo(go)
+    script = f'read line < {go}; "$1" waiting & wait $!; exec "$1" executed'
+    shell = daemon.spawn(["bash", "-c", script, "sh", harness.program("touch_all")], cwd=tap.work,
+                         env={"FLOWTAP_JOB": "load"})
+    harness.wait_until("the shell held", lambda: len(daemon.names()) == 1)
+    daemon.kill()
+    with open(go, "w", encoding="ascii") as line:
+        line.write("\n")
+    assert shell.wait(harness.DEADLINE_S) == 0
+    done = daemon.call([harness.program("touch_all"), "new"], cwd=tap.work, env={"FLOWTAP_JOB": "load"})
+    assert done.returncode == 0
+    daemon.start()
+    trace = daemon.stop()
+    trace.check_accounting()
+    for name in ("waiting", "executed", "new"):
+        assert trace.count(name="write", path=str(tap.work / name)) == 1, name
+    assert trace.gaps() == [], trace.gaps()
+    images = [p for p in trace.processes() if p["pid"] == shell.pid]
+    assert sorted(os.path.basename(p["exe"]) for p in images) == ["bash", "touch_all"], images
+
+
+# ---- kills at a chosen place
+
+
+def killed_at(which, when):
+    harness.needs_program("strace")
+    return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={which}", "-e", f"inject={which}:signal=SIGKILL:when={when}"]
+
+
+def frames(data):
+    """Offsets of the frames' begins."""
+    at = 0
+    while at + 24 <= len(data):
+        _, _, _, head, rest, _, _ = struct.unpack_from("<4sHHIIII", data, at)
+        yield at
+        at += 24 + head + rest
+    assert at == len(data)
+
+
+@pytest.mark.parametrize("which", ["write", "pwrite64"])
+def test_killed_between_the_file_and_the_ring(tap, which):
+    """Before a frame is written, or with a part of it; after it was, and before the ring knows."""
+    daemon = manager.Manager(tap, "block_age=100ms").start(under=killed_at(which, 40 if which == "write" else 3))
+    load = Load(daemon, tap.work / "load", processes=2, fork_every=0)
+    for when in (9, 12, 17, 22):
+        daemon.wait_killed()
+        newest = max(flow_files(daemon), key=lambda path: path.stat().st_mtime_ns)
+        data = newest.read_bytes()
+        *_, last = frames(data)
+        if which == "write":  # so much of the next frame was written
+            newest.write_bytes(data + data[last:][:max(1, (len(data) - last) * when // 25)])
+        daemon.start(wait=False, under=killed_at(which, when))
+    daemon.wait_killed()
+    daemon.start()
+    wrote = load.stop()
+    trace = daemon.stop()
+    check_exactly_once(trace, wrote)
+    assert trace.gaps() == [] and not trace.summary()["partial"]
+    verified = json.loads(harness.read_command("verify", "--json", trace.path).stdout)
+    problems = {p["what"] for f in verified["files"] for p in f["problems"]}
+    assert any("the next one begins before that" in text for text in problems) == (which == "write"), problems
+    if which == "write":  # alone, the first file cannot know that nothing is missing
+        assert harness.read_command("verify", trace.flow_files()[0]).returncode == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_while_it_takes_over(tap, seed):
+    rng = random.Random(seed)
+    daemon = manager.Manager(tap).start()
+    load = Load(daemon, tap.work / "load", processes=4, fork_every=5000)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    daemon.kill()
+    for _ in range(4):
+        daemon.start(wait=False, under=killed_at("all", rng.randrange(150, 900)))
+        daemon.wait_killed()
+    daemon.start()
+    wrote = load.stop()
+    trace = daemon.stop()
+    check_exactly_once(trace, wrote, may_be_lost=set(wrote) - workers_of(trace))
+    assert not trace.summary()["partial"]

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// write_load FOLDER PROCESSES FORK_EVERY [COUNT]: so many processes write numbered records until SIGTERM, or COUNT of
-// them: the nth call of a process is pwrite(fd, "x", 1, n). With each FORK_EVERY of them a child writes a few into a
-// file of its own and ends (0: none). When all is done, each says "PID COUNT" on stdout, children too.
+// write_load FOLDER PROCESSES FORK_EVERY [COUNT [hold]]: so many processes write numbered records until SIGTERM, or
+// COUNT of them: the nth call of a process is pwrite(fd, "x", 1, n). With each FORK_EVERY of them a child writes a few
+// into a file of its own and ends (0: none). When all is done, each says "PID COUNT" on stdout, children too; with
+// "hold" they stay until SIGTERM then.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t is_over;
+static int is_holding;
 
 static void on_term(int number)
 {
@@ -31,7 +33,7 @@ static void say(long count)
 static long write_numbered(const char *folder, const char *kind, long count, long fork_every)
 {
     char path[4096];
-    const struct timespec pause = {.tv_nsec = 1000000};
+    const struct timespec rest = {.tv_nsec = 1000000};
     snprintf(path, sizeof(path), "%s/%s-%d", folder, kind, (int)getpid());
     int fd = open(path, O_RDWR | O_CREAT, 0644);
     long i = 0;
@@ -39,12 +41,12 @@ static long write_numbered(const char *folder, const char *kind, long count, lon
         if (pwrite(fd, "x", 1, i) != 1)
             _exit(1);
         if (i % 8 == 7) // a record costs far less than a daemon's start: the ring is to hold what comes meanwhile
-            nanosleep(&pause, NULL);
+            nanosleep(&rest, NULL);
         if (fork_every && i % fork_every == fork_every - 1) {
             pid_t child = fork();
             if (child == 0) {
                 signal(SIGTERM, SIG_IGN);
-                is_over = 0;
+                is_over = is_holding = 0;
                 say(write_numbered(folder, "child", 20 + i % 13, 0));
                 _exit((int)(i % 7));
             }
@@ -53,6 +55,8 @@ static long write_numbered(const char *folder, const char *kind, long count, lon
         }
     }
     close(fd);
+    while (is_holding && !is_over)
+        pause();
     return i;
 }
 
@@ -61,6 +65,7 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 2;
     long processes = atol(argv[2]), fork_every = atol(argv[3]), count = argc > 4 ? atol(argv[4]) : 1000000000;
+    is_holding = argc > 5;
     signal(SIGTERM, on_term);
     for (long i = 0; i < processes; i++)
         if (fork() == 0) {
