@@ -70,8 +70,9 @@ static void account_for_rest(struct ft_process *process, bool is_alive)
         return;
     uint64_t rest = counts->emitted - accounted;
     uint64_t torn_max = (uint64_t)counts->lines_used * TORN_PER_LINE;
-    uint64_t torn = process->is_cut_off ? 0 : rest < torn_max || is_alive ? rest : torn_max;
     // What the daemon before us could neither write nor write down had no room on the disk.
+    bool is_too_much = rest > torn_max && !is_alive;
+    uint64_t torn = process->is_cut_off || (is_too_much && process->is_taken_over) ? 0 : is_too_much ? torn_max : rest;
     enum ft_cause cause = process->is_taken_over ? FT_CAUSE_DISK_FULL : FT_CAUSE_CORRUPT;
     if (process->is_cut_off)
         cause = process->is_corrupt ? FT_CAUSE_CORRUPT : FT_CAUSE_DAEMON_LIMIT;

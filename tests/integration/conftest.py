@@ -41,6 +41,18 @@ def preload():
     return built / "lib/libflowtap-preload.so"
 
 
+@pytest.fixture
+def small_disk(tap):
+    """A folder on a disk of its own, of 6 MiB."""
+    harness.needs(os.geteuid() == 0, "mounting needs root")
+    disk = tap.folder / "disk"
+    disk.mkdir()
+    done = harness.call(["mount", "-t", "tmpfs", "-o", "size=6m", "none", disk])
+    harness.needs(done.returncode == 0, f"no tmpfs can be mounted here: {done.stderr.decode().strip()}")
+    tap.cleanup.append(lambda: harness.call(["umount", "-l", disk]))
+    return disk
+
+
 def take_signals_back():
     """A shell that starts us in the background has interrupts ignored, and what we start would inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

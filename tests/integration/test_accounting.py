@@ -78,17 +78,6 @@ def test_a_daemon_that_is_stopped_in_the_middle(tap):
     assert trace.file(tap.work / "children")["writes"] == 50 or trace.summary()["dropped"]
 
 
-@pytest.fixture
-def small_disk(tap):
-    harness.needs(os.geteuid() == 0, "mounting needs root")
-    disk = tap.folder / "disk"
-    disk.mkdir()
-    done = harness.call(["mount", "-t", "tmpfs", "-o", "size=6m", "none", disk])
-    harness.needs(done.returncode == 0, f"no tmpfs can be mounted here: {done.stderr.decode().strip()}")
-    tap.cleanup.append(lambda: harness.call(["umount", "-l", disk]))
-    return disk
-
-
 def test_a_full_disk_costs_detail_and_says_so(tap, small_disk):
     daemon = tap.daemon(f"spool_dir={small_disk}")
     # noise that does not compress: each call at another offset with another size
