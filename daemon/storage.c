@@ -16,6 +16,8 @@
 
 #define RETRY_NS INT64_C(1000000000)
 #define PARTS_MAX 1000000
+// Others that write to the same folder may take a number first.
+#define NAME_TRIES 100
 #define CLOCK_INTERVAL_NS INT64_C(10000000000)
 // What a time's error may come to over a file's life, as a header is written at its beginning.
 #define ERROR_BOUND_MIN_NS 1000
@@ -84,30 +86,47 @@ static int make_folder(const struct ft_job *job, char *out, size_t room)
     return 0;
 }
 
+static int make_path(struct ft_storage *storage, const struct ft_job *job, const char *folder)
+{
+    int n = snprintf(storage->path, sizeof(storage->path), "%s/%.200s-%.8s-%u.flow", folder, job->daemon->host,
+                     job->daemon->boot_id, storage->number);
+    return n < 0 || (size_t)n >= sizeof(storage->path) ? -ENAMETOOLONG : 0;
+}
+
+// A file with the next free number. It gets its name when its header is in it, so that a kill leaves none without; where
+// the file system cannot do that, it has it at once.
 static int create_file(struct ft_storage *storage, const struct ft_job *job)
 {
     char folder[3600];
     int r = make_folder(job, folder, sizeof(folder));
-    if (r < 0)
-        return r;
-    for (; storage->number < PARTS_MAX; storage->number++) {
-        int n = snprintf(storage->path, sizeof(storage->path), "%s/%.200s-%.8s-%u.flow", folder, job->daemon->host,
-                         job->daemon->boot_id, storage->number);
-        if (n < 0 || (size_t)n >= sizeof(storage->path))
-            return -ENAMETOOLONG;
-        int fd = open(storage->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0640);
-        if (fd < 0 && errno != EEXIST)
-            return -errno;
-        if (fd < 0)
+    for (; r == 0 && storage->number < PARTS_MAX; storage->number++) {
+        r = make_path(storage, job, folder);
+        if (r < 0 || access(storage->path, F_OK) == 0)
             continue;
-        if (!job->daemon->config.private) {
-            ft_access_give_to_group(storage->path, job->daemon->config.admin_group);
-            ft_access_let_user_read(storage->path, job->uid, false);
-        }
-        storage->fd = fd;
-        return 0;
+        storage->fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC | O_APPEND, 0640);
+        storage->has_name = storage->fd < 0;
+        if (storage->fd < 0)
+            storage->fd = open(storage->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0640);
+        if (storage->fd >= 0)
+            return 0;
+        r = errno == EEXIST ? 0 : -errno;
     }
-    return -EEXIST;
+    return r < 0 ? r : -EEXIST;
+}
+
+// -EEXIST where somebody else took the name meanwhile.
+static int give_name(struct ft_storage *storage, const struct ft_job *job)
+{
+    char fd_path[64];
+    snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", storage->fd);
+    if (!storage->has_name && linkat(AT_FDCWD, fd_path, AT_FDCWD, storage->path, AT_SYMLINK_FOLLOW) < 0)
+        return -errno;
+    storage->has_name = true;
+    if (!job->daemon->config.private) {
+        ft_access_give_to_group(storage->path, job->daemon->config.admin_group);
+        ft_access_let_user_read(storage->path, job->uid, false);
+    }
+    return 0;
 }
 
 static int create_writer(struct ft_storage *storage, const struct ft_job *job)
@@ -151,6 +170,26 @@ static bool must_wait(const struct ft_storage *storage, struct ft_job *job, int6
     return storage->retry_ns && now_ns < storage->retry_ns && !atomic_load(&job->is_finishing);
 }
 
+// The header at once: from now on the file opens, whatever becomes of us.
+static int open_file(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
+{
+    uint64_t rows_lost;
+    storage->fd = -1;
+    int r = create_file(storage, job);
+    if (r < 0)
+        return r;
+    r = create_writer(storage, job);
+    if (r == 0 && ft_storage_write(storage, job, now_ns, &rows_lost) < 0 && ft_storage_is_behind(storage))
+        r = -ENOSPC;
+    if (r == 0)
+        r = give_name(storage, job);
+    if (r < 0)
+        close_file(storage);
+    if (r < 0 && r != -EEXIST)
+        storage->number--; // it is free still
+    return r;
+}
+
 int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
 {
     if (storage->writer && !ft_storage_wants_next(storage, job, now_ns))
@@ -159,23 +198,19 @@ int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now
         ft_storage_finish(storage, job, now_ns);
     if (must_wait(storage, job, now_ns))
         return -ENOSPC;
-    storage->fd = -1;
-    int r = create_file(storage, job);
-    if (r == 0 && (r = create_writer(storage, job)) < 0)
-        close_file(storage);
+    storage->retry_ns = 0;
+    int r = -EEXIST;
+    for (int left = NAME_TRIES; r == -EEXIST && left > 0; left--)
+        r = open_file(storage, job, now_ns);
     if (r < 0) {
         storage->retry_ns = now_ns + RETRY_NS;
         ft_status_note_write_error(&job->daemon->status, -r, now_ns);
         ft_log_limited(FT_LOG_ERR, "%s: no trace file can be made: %s", job->daemon->config.spool_dir, strerror(-r));
         return r;
     }
-    storage->retry_ns = 0;
     storage->part++;
     storage->created_ns = now_ns;
     storage->next_clock_ns = now_ns;
-    // The header at once: from now on the file opens, whatever becomes of us.
-    uint64_t rows_lost;
-    ft_storage_write(storage, job, now_ns, &rows_lost);
     return 0;
 }
 

@@ -27,7 +27,8 @@ struct ft_storage {
     int64_t next_clock_ns; // when the next CLOCK record is due
     int64_t retry_ns;      // the disk is full: blocks are not tried before; 0: it is not
     uint32_t number;       // n of the next file's name
-    bool has_failed;       // said once that no file can be made
+    bool has_name;
+    bool has_failed; // said once that no file can be made
     char path[4096];
 };
 

@@ -86,7 +86,8 @@ int open(const char *path, int flags, ...)
     va_start(args, flags);
     unsigned mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, unsigned) : 0;
     va_end(args);
-    if (fails("open", (flags & O_CREAT) && is_below(path)))
+    int makes = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+    if (fails("open", makes && is_below(path)))
         return -1;
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
