@@ -247,6 +247,7 @@ void ft_process_destroy(struct ft_process *process)
     ft_names_fini(&process->names);
     for (uint32_t i = 0; i < process->lines_count; i++) {
         free(process->lines[i].tags);
+        free(process->lines[i].vforks);
         free(process->lines[i].exec.path);
     }
     free(process->exec.path);

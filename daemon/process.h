@@ -44,16 +44,23 @@ struct ft_process_exec {
     int64_t since_ns; // when the call began
 };
 
+// A vfork child, between VFORK begin and end; a vfork child may have one of its own.
+struct ft_process_vfork_level {
+    uint32_t pid; // 0 not known
+    uint32_t process, thread, part;
+    uint64_t rows;
+    int64_t start_ns;
+};
+#define FT_PROCESS_VFORK_LEVELS 4 // told apart; deeper ones are the last
+
 // What a thread line is about, from the records that were consumed of it.
 struct ft_process_line {
     uint32_t tid, ordinal;
     uint32_t thread, thread_part;   // THREAD id in the trace file of that part
     uint32_t context, context_part; // CONTEXT id, made anew when context_version is not the process's
     uint32_t context_version;
-    uint32_t vfork_depth, vfork_pid; // between VFORK begin and end; the child's pid, 0 not known
-    uint32_t vfork_process, vfork_thread, vfork_part;
-    uint64_t vfork_rows;
-    int64_t vfork_start_ns;
+    uint32_t vfork_depth;
+    struct ft_process_vfork_level *vforks; // FT_PROCESS_VFORK_LEVELS, once there was one
     uint32_t tags_count;
     uint32_t *tags;              // string ids
     struct ft_process_exec exec; // of a vfork child

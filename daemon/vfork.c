@@ -34,10 +34,29 @@ static uint32_t find_child(const struct ft_drain *drain, const struct ft_piece *
     return 0;
 }
 
+// The child whose rows come now; NULL where there is none.
+static struct ft_process_vfork_level *innermost(const struct ft_process_line *line)
+{
+    uint32_t depth = line->vfork_depth < FT_PROCESS_VFORK_LEVELS ? line->vfork_depth : FT_PROCESS_VFORK_LEVELS;
+    return depth && line->vforks ? &line->vforks[depth - 1] : NULL;
+}
+
 // The chunk that was taken for a begin record has a head that tells of it already.
 static bool is_the_same_begin(const struct ft_process_line *line, uint32_t pid)
 {
-    return line->vfork_depth == 1 && line->vfork_pid == pid;
+    return line->vfork_depth == 1 && line->vforks && line->vforks[0].pid == pid;
+}
+
+// One child more; NULL where it is not told apart.
+static struct ft_process_vfork_level *begin_level(struct ft_process_line *line, uint32_t pid)
+{
+    if (!line->vforks)
+        line->vforks = calloc(FT_PROCESS_VFORK_LEVELS, sizeof(*line->vforks));
+    if (line->vfork_depth++ >= FT_PROCESS_VFORK_LEVELS || !line->vforks)
+        return NULL;
+    struct ft_process_vfork_level *vfork = innermost(line);
+    *vfork = (struct ft_process_vfork_level){.pid = pid};
+    return vfork;
 }
 
 bool ft_vfork_begin(struct ft_drain *drain, struct ft_process_line *line, const struct ft_piece *piece)
@@ -45,17 +64,30 @@ bool ft_vfork_begin(struct ft_drain *drain, struct ft_process_line *line, const 
     uint32_t pid = (uint32_t)ft_record_at(piece->bytes, piece->to)[1];
     if (is_the_same_begin(line, pid))
         return true;
-    if (line->vfork_depth++)
-        return true; // a child's child: its rows go with the child's
-    line->vfork_pid = pid;
-    if (!line->vfork_pid)
-        line->vfork_pid = find_child(drain, piece, piece->to);
-    line->vfork_rows = 0;
-    line->vfork_part = 0;
-    if (line->vfork_pid || !ft_drain_may_wait(drain, piece))
+    struct ft_process_vfork_level *vfork = begin_level(line, pid);
+    if (!vfork)
         return true;
-    line->vfork_depth = 0;
+    if (!vfork->pid)
+        vfork->pid = find_child(drain, piece, piece->to);
+    if (vfork->pid || !ft_drain_may_wait(drain, piece))
+        return true;
+    line->vfork_depth--;
     return false;
+}
+
+// The record that a child's stands under: that of the child around it, or the process's own.
+static void find_parent(const struct ft_drain *drain, const struct ft_process *process,
+                        const struct ft_process_line *line, struct ft_trace_process *record)
+{
+    const struct ft_process_vfork_level *vfork = innermost(line);
+    const struct ft_process_vfork_level *outer = vfork > line->vforks ? vfork - 1 : NULL;
+    if (outer && outer->pid) {
+        record->parent_pid = outer->pid;
+        record->parent = outer->part == drain->part ? outer->process : 0;
+        return;
+    }
+    record->parent_pid = process->pid;
+    record->parent = process->trace_part == drain->part ? process->trace_id : 0;
 }
 
 // The arguments in it are to be freed.
@@ -64,11 +96,10 @@ static void fill_record(const struct ft_drain *drain, const struct ft_process *p
 {
     size_t argv_count;
     struct ft_bytes *argv = ft_account_make_argv(process, &argv_count);
+    const struct ft_process_vfork_level *vfork = innermost(line);
     *record = (struct ft_trace_process){
-        .pid = line->vfork_pid,
-        .parent_pid = process->pid,
-        .parent = process->trace_part == drain->part ? process->trace_id : 0,
-        .start_ns = line->vfork_start_ns,
+        .pid = vfork->pid,
+        .start_ns = vfork->start_ns,
         .uid = process->uid,
         .exe = process->exe,
         .argv = argv,
@@ -81,22 +112,23 @@ static void fill_record(const struct ft_drain *drain, const struct ft_process *p
                 .rank = process->identity.rank,
                 .local_rank = process->identity.local_rank,
             },
-        .emitted = line->vfork_rows,
-        .stored = line->vfork_rows,
+        .emitted = vfork->rows,
+        .stored = vfork->rows,
     };
+    find_parent(drain, process, line, record);
 }
 
 // A daemon before us may have begun its record: then its key stays, and its rows count on.
-static void begin_record(struct ft_process *process, struct ft_process_line *line)
+static void begin_record(struct ft_process *process, struct ft_process_vfork_level *vfork)
 {
-    line->vfork_start_ns = process->last_event_ns;
-    line->vfork_rows = 0;
+    vfork->start_ns = process->last_event_ns;
+    vfork->rows = 0;
     for (uint32_t i = 0; i < process->vforks_before_count; i++) {
         struct ft_process_vfork *before = &process->vforks_before[i];
-        if (before->pid != line->vfork_pid)
+        if (before->pid != vfork->pid)
             continue;
-        line->vfork_start_ns = before->start_ns;
-        line->vfork_rows = before->rows;
+        vfork->start_ns = before->start_ns;
+        vfork->rows = before->rows;
         *before = process->vforks_before[--process->vforks_before_count];
         return;
     }
@@ -105,29 +137,31 @@ static void begin_record(struct ft_process *process, struct ft_process_line *lin
 static void make_record(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
 {
     struct ft_trace_process record;
-    if (!line->vfork_part)
-        begin_record(process, line);
+    struct ft_process_vfork_level *vfork = innermost(line);
+    if (!vfork->part)
+        begin_record(process, vfork);
     fill_record(drain, process, line, &record);
     int64_t id = ft_trace_writer_new_process(drain->writer, &record);
     free((void *)(uintptr_t)record.argv);
-    struct ft_trace_thread thread = {.process = id > 0 ? (uint32_t)id : 0, .tid = line->vfork_pid};
+    struct ft_trace_thread thread = {.process = id > 0 ? (uint32_t)id : 0, .tid = vfork->pid};
     int64_t thread_id = id > 0 ? ft_trace_writer_new_thread(drain->writer, &thread) : 0;
-    line->vfork_process = id > 0 ? (uint32_t)id : 0;
-    line->vfork_thread = thread_id > 0 ? (uint32_t)thread_id : 0;
-    line->vfork_part = drain->part;
+    vfork->process = id > 0 ? (uint32_t)id : 0;
+    vfork->thread = thread_id > 0 ? (uint32_t)thread_id : 0;
+    vfork->part = drain->part;
 }
 
 uint32_t ft_vfork_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
 {
-    if (!line->vfork_pid || !line->vfork_depth)
+    struct ft_process_vfork_level *vfork = innermost(line);
+    if (!vfork || !vfork->pid)
         return 0;
-    if (line->vfork_part != drain->part)
+    if (vfork->part != drain->part)
         make_record(drain, process, line);
-    if (line->vfork_thread) {
-        line->vfork_rows++;
+    if (vfork->thread) {
+        vfork->rows++;
         process->vfork_rows_pending++;
     }
-    return line->vfork_thread;
+    return vfork->thread;
 }
 
 static bool has_begun_before(const struct ft_process *process, uint32_t pid)
@@ -138,52 +172,61 @@ static bool has_begun_before(const struct ft_process *process, uint32_t pid)
     return false;
 }
 
+static void end_record(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
+{
+    struct ft_process_vfork_level *vfork = innermost(line);
+    if (!vfork || !drain->writer)
+        return;
+    if (!vfork->part && vfork->pid && has_begun_before(process, vfork->pid))
+        make_record(drain, process, line);
+    if (vfork->part != drain->part || !vfork->process)
+        return;
+    struct ft_trace_process record;
+    fill_record(drain, process, line, &record);
+    record.end_ns = process->last_event_ns;
+    record.exit = line->exec.path ? FT_EXIT_EXEC : FT_EXIT_NONE;
+    ft_trace_writer_put_process(drain->writer, vfork->process, &record);
+    free((void *)(uintptr_t)record.argv);
+}
+
 void ft_vfork_end(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
 {
-    if (line->vfork_depth && --line->vfork_depth)
-        return;
-    if (drain->writer && !line->vfork_part && line->vfork_pid && has_begun_before(process, line->vfork_pid))
-        make_record(drain, process, line);
-    if (drain->writer && line->vfork_part == drain->part && line->vfork_process) {
-        struct ft_trace_process record;
-        fill_record(drain, process, line, &record);
-        record.end_ns = process->last_event_ns;
-        record.exit = line->exec.path ? FT_EXIT_EXEC : FT_EXIT_NONE;
-        ft_trace_writer_put_process(drain->writer, line->vfork_process, &record);
-        free((void *)(uintptr_t)record.argv);
-    }
-    line->vfork_pid = 0;
-    line->vfork_part = 0;
+    if (line->vfork_depth <= FT_PROCESS_VFORK_LEVELS)
+        end_record(drain, process, line);
+    line->vfork_depth -= line->vfork_depth != 0;
 }
 
 void ft_vfork_finish(struct ft_drain *drain, struct ft_process *process)
 {
-    for (uint32_t i = 0; i < process->lines_count; i++)
-        if (process->lines[i].vfork_depth) {
-            process->lines[i].vfork_depth = 1;
-            ft_vfork_end(drain, process, &process->lines[i]);
-        }
+    for (uint32_t i = 0; i < process->lines_count; i++) {
+        struct ft_process_line *line = &process->lines[i];
+        if (line->vfork_depth > FT_PROCESS_VFORK_LEVELS)
+            line->vfork_depth = FT_PROCESS_VFORK_LEVELS;
+        while (line->vfork_depth)
+            ft_vfork_end(drain, process, line);
+    }
     while (drain->writer && process->vforks_before_count) {
-        struct ft_process_line line = {.vfork_depth = 1, .vfork_pid = process->vforks_before[0].pid};
+        struct ft_process_vfork_level vfork = {.pid = process->vforks_before[0].pid};
+        struct ft_process_line line = {.vfork_depth = 1, .vforks = &vfork};
         ft_vfork_end(drain, process, &line);
     }
 }
 
 void ft_vfork_restore(struct ft_process_line *line, const uint8_t *chunk, const struct ft_chunk_head *head, unsigned to)
 {
-    line->vfork_depth = head->vfork_pid ? 1 : 0;
-    line->vfork_pid = head->vfork_pid == UINT32_MAX ? 0 : head->vfork_pid;
+    line->vfork_depth = 0;
+    if (head->vfork_pid)
+        begin_level(line, head->vfork_pid == UINT32_MAX ? 0 : head->vfork_pid);
     for (unsigned at = 0; at < to;) {
         int slots = ft_record_slots(chunk, at, head->fill);
         if (slots < 0)
             return;
         const uint64_t *record = ft_record_at(chunk, at);
         if (slots && FT_W0_KIND(record[0]) == FT_RECORD_VFORK && FT_W0_CALL(record[0])) {
-            if (!is_the_same_begin(line, (uint32_t)record[1]) && !line->vfork_depth++)
-                line->vfork_pid = (uint32_t)record[1];
+            if (!is_the_same_begin(line, (uint32_t)record[1]))
+                begin_level(line, (uint32_t)record[1]);
         } else if (slots && FT_W0_KIND(record[0]) == FT_RECORD_VFORK && line->vfork_depth) {
-            if (!--line->vfork_depth)
-                line->vfork_pid = 0;
+            line->vfork_depth--;
         }
         at = slots ? at + (unsigned)slots : ft_record_find_published(chunk, at + 1, head->fill);
     }

@@ -14,6 +14,7 @@
 
 #include <linux/stat.h>
 #include <signal.h>
+#include <sys/mman.h>
 
 __thread struct ft_thread ft_thread;
 struct ft_process ft_process;
@@ -42,8 +43,9 @@ static int attach_process(enum ft_image image)
 {
     ft_process.lines_used = 1;
     if (image == FT_IMAGE_EXEC)
-        ft_process.next_id =
-            FT_FILE_FIRST; /* a child's go on: a call that the fork interrupted has one of its parent's */
+        ft_process.next_id = FT_FILE_FIRST;
+    ft_process.first_id =
+        ft_process.next_id; /* a child's go on: a call that the fork interrupted has one of its parent's */
     /* First: who forks meanwhile in another thread has a child that does not wait for this to be done. */
     ft_sys(SYS_madvise, &ft_wiped_page, FT_PAGE_BYTES, FT_MADV_WIPEONFORK);
     long error = ft_segment_make(image);
@@ -82,6 +84,8 @@ static int start_thread(void)
         thread->why |= FT_WHY_COARSE;
     if (ft_process.clock != FT_CLOCK_TICKS)
         thread->why |= FT_WHY_CLOCK;
+    if (ft_process.files_shared)
+        thread->why |= FT_WHY_FILES;
     int error = ft_thread_start();
     count_missed();
     if (error != 0) { /* more threads than lines: counted where all of them can */
@@ -92,21 +96,24 @@ static int start_thread(void)
     return 1;
 }
 
-int ft_attach(enum ft_image image)
+static int attach_once(enum ft_image image)
 {
     uint32_t expected = FT_ATTACH_NONE;
-    if (!__atomic_compare_exchange_n(&ft_wiped.attach, &expected, FT_ATTACH_BUSY, 0, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
-        if (expected == FT_ATTACH_OFF)
-            ft_thread.mode = FT_MODE_OFF;
-        if (expected == FT_ATTACH_BUSY)
-            __atomic_fetch_add(&ft_process.missed, 1, __ATOMIC_RELAXED);
-        return expected == FT_ATTACH_DONE ? start_thread() : 0;
-    }
-    /* Handlers wait until it is done, so that their calls are recorded too. */
+    if (__atomic_compare_exchange_n(&ft_wiped.attach, &expected, FT_ATTACH_BUSY, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return attach_process(image) && start_thread();
+    if (expected == FT_ATTACH_OFF)
+        ft_thread.mode = FT_MODE_OFF;
+    if (expected == FT_ATTACH_BUSY)
+        __atomic_fetch_add(&ft_process.missed, 1, __ATOMIC_RELAXED);
+    return expected == FT_ATTACH_DONE ? start_thread() : 0;
+}
+
+/* Handlers wait until it is done, so that their calls are recorded too. */
+static int attach_image(void)
+{
     uint64_t all = ~UINT64_C(0), before = 0;
     ft_sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
-    int is_attached = attach_process(image) && start_thread();
+    int is_attached = attach_once(FT_IMAGE_EXEC);
     ft_sys(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
     return is_attached;
 }
@@ -129,20 +136,47 @@ static void forget_parent(void)
     ft_fd_forget_all();
     ft_name_reset();
     ft_thread_orphan();
-    ft_thread = (struct ft_thread){.mode = FT_MODE_NEW};
+    ft_thread = (struct ft_thread){.mode = FT_MODE_NEW, .line = ft_thread.line, .writer = ft_thread.writer};
+}
+
+/* The parent's segment is still mapped: out of reach, for calls that it began and that end here. */
+static void leave_segment(void)
+{
+    ft_sys(SYS_mmap, ft_process.base, ft_process.bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+/* Handlers wait from before the look whether one of them has attached. */
+static int attach_child(enum ft_image image)
+{
+    uint64_t all = ~UINT64_C(0), before = 0;
+    ft_sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+    if (ft_wiped.base == 0) {
+        forget_parent();
+        FT_TEST_POINT(child_new);
+        attach_once(image);
+        if (ft_wiped.base == 0)
+            leave_segment();
+    }
+    ft_sys(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+    return ft_thread.mode == FT_MODE_ON || ft_thread.mode == FT_MODE_SLOW;
+}
+
+/* A call that the parent began and that ends here is recorded nowhere. */
+static void turn_child_off(void)
+{
+    ft_thread_orphan();
+    ft_turn_off();
 }
 
 void ft_attach_child(enum ft_image image)
 {
     if (!ft_process.wanted || ft_wiped.base != 0)
         return;
-    if (ft_process.sandboxed) {
-        ft_turn_off(); /* no system call may be made here; the parent has counted the gap */
-        return;
-    }
-    forget_parent();
-    FT_TEST_POINT(child_new);
-    ft_attach(image);
+    if (ft_process.sandboxed)
+        turn_child_off(); /* no system call may be made here; the parent has counted the gap */
+    else
+        attach_child(image);
 }
 
 int ft_has_one_thread(void)
@@ -165,20 +199,24 @@ static int attach_late(void)
         return 0;
     }
     if (ft_process.base == 0)
-        return ft_attach(FT_IMAGE_EXEC);
+        return attach_image();
     if (__atomic_load_n(&ft_wiped.attach, __ATOMIC_ACQUIRE) == FT_ATTACH_BUSY) {
         __atomic_fetch_add(&ft_process.missed, 1, __ATOMIC_RELAXED);
         return 0;
     }
+    if (ft_process.in_fork && !ft_process.sandboxed)
+        return attach_child(FT_IMAGE_FORK);
+    if (ft_has_one_thread())
+        return attach_child(FT_IMAGE_RAW_FORK);
     /* A child whose making nobody saw may have threads by now; then it is too late to open descriptors unnoticed. */
-    if (!ft_process.in_fork && !ft_has_one_thread()) {
+    if (!ft_process.in_fork) {
         ft_process.has_parents = 1;
         tell_parent(-EBUSY);
-        ft_turn_off();
-        return 0;
     }
-    forget_parent();
-    return ft_attach(FT_IMAGE_RAW_FORK);
+    turn_child_off();
+    if (!ft_process.sandboxed)
+        leave_segment();
+    return 0;
 }
 
 int ft_enter_slow(void)
@@ -192,7 +230,7 @@ int ft_enter_slow(void)
         return start_thread();
     if (thread->mode == FT_MODE_OFF)
         return 0;
-    if (thread->vfork_depth != 0 && !thread->vfork_announced)
+    if (thread->vfork_depth != 0 && !ft_vfork_is_announced())
         ft_vfork_announce();
     if ((thread->why & FT_WHY_SHARED) && (ft_process.sandboxed || (uint32_t)ft_sys(SYS_gettid) != thread->tid))
         return 0;
@@ -203,4 +241,10 @@ void ft_gap(enum ft_shim_gap gap)
 {
     if (ft_wiped.base != 0)
         __atomic_fetch_add(&ft_hello()->gap_count[gap], 1, __ATOMIC_RELAXED);
+}
+
+void ft_gap_not(enum ft_shim_gap gap)
+{
+    if (ft_wiped.base != 0)
+        __atomic_fetch_sub(&ft_hello()->gap_count[gap], 1, __ATOMIC_RELAXED);
 }

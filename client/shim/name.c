@@ -111,7 +111,8 @@ static int define_part(const struct definition *d, size_t from, size_t part)
 
 static uint32_t define(struct definition *d)
 {
-    d->id = __atomic_fetch_add(&ft_process.next_id, 1, __ATOMIC_RELAXED);
+    if (d->id == 0)
+        d->id = __atomic_fetch_add(&ft_process.next_id, 1, __ATOMIC_RELAXED);
     size_t from = 0;
     do {
         size_t part = d->n - from > PART_BYTES ? PART_BYTES : d->n - from;
@@ -161,6 +162,8 @@ static __attribute__((noinline)) uint32_t cwd_of_vfork_child(void)
 uint32_t ft_name_cwd(void)
 {
     uint32_t known = __atomic_load_n(&ft_process.cwd_file, __ATOMIC_RELAXED);
+    if (ft_process.cwd_shared && !ft_process.sandboxed)
+        known = 0;
     if (ft_process.sandboxed || (known != 0 && !ft_thread.vfork_moved))
         return ft_thread.vfork_moved ? 0 : known;
     if (ft_thread.vfork_depth != 0)
@@ -288,7 +291,8 @@ void ft_name_inode(int fd, struct ft_inode *inode)
         inode->birth = (uint64_t)st.stx_btime.tv_sec * 1000000000u + st.stx_btime.tv_nsec;
 }
 
-uint32_t ft_name_descriptor(int fd, struct ft_inode *inode)
+/* Under the given id, or with 0 a new one. */
+static uint32_t name_descriptor(uint32_t id, int fd, struct ft_inode *inode)
 {
     ft_name_inode(fd, inode);
     if (!inode->known)
@@ -303,10 +307,22 @@ uint32_t ft_name_descriptor(int fd, struct ft_inode *inode)
         inode->kind = FT_FILE_WIRE_MEMFD;
     uint32_t file = FT_FILE_EXCLUDED;
     if (!ft_process.filtered || n == 0 || buffer[0] != '/' || ft_settings_wants(buffer, (size_t)n)) {
-        struct definition d = {.type = FT_DEFINE_FD, .bytes = buffer, .n = (size_t)n, .inode = inode};
+        struct definition d = {.id = id, .type = FT_DEFINE_FD, .bytes = buffer, .n = (size_t)n, .inode = inode};
         if ((size_t)n == room)
             d.flags = FT_DEFINE_CUT;
         file = define(&d);
     }
     return scratch_put(taken, __builtin_frame_address(0)) ? file : 0;
+}
+
+uint32_t ft_name_descriptor(int fd, struct ft_inode *inode)
+{
+    return name_descriptor(0, fd, inode);
+}
+
+void ft_name_again(uint32_t file, int fd)
+{
+    struct ft_inode inode;
+    if (file >= FT_FILE_FIRST && file != FT_FILE_EXCLUDED && fd >= 0 && !ft_process.sandboxed)
+        name_descriptor(file, fd, &inode);
 }

@@ -16,6 +16,8 @@ uint32_t ft_name_path(int dirfd, const char *path, int *is_cut);
 
 /* Defines a descriptor by what the kernel says of it; fills *inode. As above. Makes system calls. */
 uint32_t ft_name_descriptor(int fd, struct ft_inode *inode);
+/* In a forked child: the same under its id in the parent, for a call that the fork interrupted. */
+void ft_name_again(uint32_t file, int fd);
 
 /* File id of the working directory; 0 where it has no name that can be asked for. */
 uint32_t ft_name_cwd(void);

@@ -9,7 +9,7 @@
 
 struct ft_call_state ft_begin_slow(struct ft_call_state state, int fd)
 {
-    if (ft_thread.vfork_depth != 0 && ft_fd_is_touched(fd)) {
+    if ((ft_thread.vfork_depth != 0 && ft_fd_is_touched(fd)) || (ft_thread.why & FT_WHY_FILES)) {
         state.slot = NULL;
         state.file = 0;
     }
@@ -209,8 +209,16 @@ static unsigned state_flags(const struct ft_call_state *state, const struct ft_o
     return flags;
 }
 
+/* 0 in a child that did not attach, where a call ends that its parent began: lines and chunks are its parent's. */
+static int is_attached(void)
+{
+    return ft_wiped.base != 0 && ft_thread.mode != FT_MODE_OFF;
+}
+
 void ft_record(const struct ft_call_state *state, unsigned call, const struct ft_outcome *o)
 {
+    if (!is_attached())
+        return;
     const struct ft_args *a = o->args;
     struct draft draft; /* its extensions are set where the mask says so */
     draft.mask = 0;
@@ -297,7 +305,8 @@ void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int
         ft_fd_opened(fd, 0, FT_FILE_WIRE_UNKNOWN, 0, flags & 1); /* MFD_CLOEXEC */
         return;
     }
-    if (o->args->has_fd || state->file == 0) {
+    int is_parents = state->file >= FT_FILE_FIRST && state->file < ft_process.first_id;
+    if (o->args->has_fd || state->file == 0 || is_parents) {
         ft_fd_closing(fd); /* no path of its own (accepted, a socket): named at first use */
         return;
     }
@@ -310,7 +319,7 @@ void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int
         return;
     }
     ft_name_inode(fd, &o->inode);
-    int follow = is_position_kind(o->inode.kind) && !(flags & O_APPEND) && !is_stream;
+    int follow = is_position_kind(o->inode.kind) && !(flags & O_APPEND) && !is_stream && !ft_process.files_shared;
     ft_fd_opened(fd, state->file, o->inode.kind, follow ? 0 : -1, (flags & O_CLOEXEC) != 0);
 }
 
@@ -337,6 +346,8 @@ static void note_transfer(const struct ft_call_state *state, struct ft_outcome *
 void ft_end_slow(struct ft_call_state *state, unsigned call, struct ft_outcome *o)
 {
     const struct ft_args *a = o->args;
+    if (!is_attached())
+        return;
     if (!o->has_error)
         o->error = error_of(a->ret, &o->result, errno);
     if (a->has_path && ft_asked_path(o, a->path)) {

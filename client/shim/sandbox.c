@@ -232,6 +232,26 @@ static int sandbox_of_syscall(long number, long a, long b)
     return 0;
 }
 
+/* Descriptions that are open may be another process's too afterwards. */
+static int is_fork(long number)
+{
+    switch (number) {
+#ifdef SYS_fork
+    case SYS_fork:
+#endif
+#ifdef SYS_vfork
+    case SYS_vfork:
+#endif
+#ifdef SYS_clone3
+    case SYS_clone3:
+#endif
+    case SYS_clone:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 ft_function *ft_hook_syscall(long number, long a, long b, long c);
 ft_function *ft_hook_dlopen(const char *path, int flags);
 
@@ -253,11 +273,7 @@ __attribute__((visibility("hidden"))) ft_function *ft_hook_syscall(long number, 
 #endif
     if (is_io(number))
         ft_gap(FT_SHIM_GAP_RAW_SYSCALL);
-#ifdef SYS_fork
-    if (number == SYS_fork)
-        ft_process.fork_count++;
-#endif
-    if (number == SYS_clone)
+    if (is_fork(number))
         ft_process.fork_count++;
     if (ft_thread.vfork_depth == 0)
         note_closed(number, a, b, c);

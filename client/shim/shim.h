@@ -34,6 +34,7 @@ enum ft_why {
     FT_WHY_COARSE = 2, /* no counter here: times from the vDSO's coarse clock */
     FT_WHY_SHARED = 4, /* a clone without its own thread storage may run here: check who it is */
     FT_WHY_CLOCK = 8,  /* the kernel does not trust the counter: clock_gettime */
+    FT_WHY_FILES = 16, /* another process may change our descriptors: each is asked for at each use */
 };
 
 enum { FT_RECENT_CHUNKS = 6 };
@@ -59,6 +60,9 @@ struct ft_sandbox {
     uint8_t is_coarse_process; /* ft_process.coarse was not set */
 };
 
+/* A vfork child may vfork: levels that are told apart; deeper ones count as the last. */
+enum { FT_VFORK_LEVELS = 4 };
+
 /* Static TLS: at most 128 bytes. */
 struct ft_thread {
     uint8_t mode; /* enum ft_mode */
@@ -69,8 +73,9 @@ struct ft_thread {
     struct ft_writer *writer;
     struct ft_line *line;
     const void *call_frame; /* frame of the call that the line shows as running */
-    uint64_t vfork_start;
-    uint8_t vfork_announced;         /* VFORK begin is written */
+    uint64_t vfork_start[FT_VFORK_LEVELS];
+    uint32_t vfork_call;             /* what the line showed when the outermost vfork began */
+    uint8_t vfork_announced;         /* VFORK begin is written; a bit for each level */
     struct ft_sandbox vfork_sandbox; /* what the vfork child has shut itself into */
     uint64_t vfork_touched;          /* descriptors that the vfork child changed, by number; 63: any from there on */
     void *vfork_pages;               /* taken by the child for what it was about to become */
@@ -113,6 +118,7 @@ struct ft_process {
     uint32_t lines_used;                  /* atomic */
     uint32_t lines_hand;                  /* where the search for lines of ended threads goes on */
     uint32_t totals_ready;                /* copies 0 .. n-1 have memory */
+    uint32_t first_id;                    /* ids below it are the parent's */
     uint32_t next_id;                     /* file and string ids (atomic) */
     uint32_t ordinal;                     /* of threads (atomic) */
     uint32_t pid;
@@ -129,6 +135,8 @@ struct ft_process {
     uint8_t in_fork;         /* a fork wrapper is on its way: its child has one thread */
     uint8_t growth;          /* enum ft_growth */
     uint8_t unlock_pages;    /* mlockall(MCL_FUTURE): what is mapped for us is not to stay locked */
+    uint8_t files_shared;    /* with another process that runs (clone with CLONE_FILES) */
+    uint8_t cwd_shared;      /* the same (CLONE_FS) */
     uint8_t want_start_time; /* the policy asks for it */
     uint32_t settings_ignored;
     /* In a forked child: what a call that the fork interrupted may still write to. */
@@ -169,13 +177,12 @@ static inline struct ft_hello *ft_hello(void)
     return ft_page(ft_process.hello_page);
 }
 
-/* attach.c. Decides and attaches if nobody has; returns 1 when this thread may record now, 0 when not. */
-int ft_attach(enum ft_image image);
-/* Called in a forked child before it returns to the program; `image` says how it was made. */
+/* attach.c. Called in a forked child before it returns to the program; `image` says how it was made. */
 void ft_attach_child(enum ft_image image);
 /* A wrapper's slow entry (mode NEW or SLOW, or unattached): 1 when the call shall be recorded. */
 int ft_enter_slow(void);
 /* wrap_process.c: before a vfork child's first record, says whose it is. */
+int ft_vfork_is_announced(void);
 void ft_vfork_announce(void);
 /* jump.c. This thread leaves the calls that it is in: its line shows none. */
 void ft_calls_left(void);
@@ -185,6 +192,7 @@ void ft_calls_ending(void);
 int ft_has_one_thread(void);
 /* Counts a gap that the shim knows of; does nothing when not attached. */
 void ft_gap(enum ft_shim_gap gap);
+void ft_gap_not(enum ft_shim_gap gap); /* what was counted did not happen */
 /* Lets this process record nothing from here on. */
 void ft_turn_off(void);
 

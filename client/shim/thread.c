@@ -138,6 +138,7 @@ void ft_thread_orphan(void)
     writer->line = &sink_line;
     writer->owner = NULL;
     writer->is_orphan = 1;
+    ft_thread.line = &sink_line; /* until it has another, or for good where it does not attach */
 }
 
 uint64_t *ft_thread_sink(struct ft_chunk_head **chunk)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Calls that make processes, and calls that end one. A child attaches before it returns to the program. */
 #include "client/shim/environment.h"
+#include "client/shim/name.h"
 #include "client/shim/shapes.h"
 #include "client/shim/stub_ids.h"
 
@@ -22,48 +23,67 @@ static void publish_vfork(unsigned is_begin, uint32_t child)
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_VFORK, 1, is_begin, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
 }
 
-/* From here to ft_vfork_leave a child may run on this thread's memory. */
+static unsigned vfork_level(void)
+{
+    unsigned depth = ft_thread.vfork_depth;
+    return (depth < FT_VFORK_LEVELS ? depth : FT_VFORK_LEVELS) - 1;
+}
+
+/* From here to leave_vfork a child may run on this thread's memory. */
 static void enter_vfork(void)
 {
     struct ft_thread *thread = &ft_thread;
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
-    thread->vfork_depth++;
-    thread->vfork_announced = 0;
-    thread->vfork_moved = 0;
-    thread->vfork_touched = 0;
-    if (thread->vfork_depth == 1)
+    if (thread->vfork_depth++ == 0) {
+        thread->vfork_moved = 0;
+        thread->vfork_touched = 0;
+        thread->vfork_call = thread->line->call;
         thread->vfork_sandbox = (struct ft_sandbox){0};
+    }
+    thread->vfork_announced &= (uint8_t)~(1u << vfork_level());
+    thread->vfork_start[vfork_level()] = ft_now();
     thread->writer->vfork_pid = UINT32_MAX; /* not known yet */
     thread->why |= FT_WHY_VFORK;
     thread->mode = FT_MODE_SLOW;
     FT_TEST_POINT(vfork_entered);
 }
 
+int ft_vfork_is_announced(void)
+{
+    return ft_thread.vfork_announced >> vfork_level() & 1;
+}
+
 void ft_vfork_announce(void)
 {
     uint32_t child = ft_process.sandboxed ? 0 : (uint32_t)ft_sys(SYS_getpid);
-    ft_thread.vfork_announced = 1;
+    ft_thread.vfork_announced |= (uint8_t)(1u << vfork_level());
     ft_thread.writer->vfork_pid = child != 0 ? child : UINT32_MAX;
     publish_vfork(1, child);
 }
 
+/* Back in the parent, or in a vfork child whose own child is gone. That one may have died in the middle of a call. */
 static void leave_vfork(long child)
 {
     struct ft_thread *thread = &ft_thread;
+    int was_announced = ft_vfork_is_announced();
     FT_TEST_POINT(vfork_left);
-    int was_announced = thread->vfork_announced;
     thread->vfork_depth--;
-    thread->vfork_announced = 0; /* a vfork child's vfork child is gone: the next record is the outer one's again */
-    thread->vfork_moved = 0;
     if (thread->vfork_depth == 0) {
         ft_sandbox_leave(&thread->vfork_sandbox);
+        thread->line->call = thread->vfork_call;
+        thread->vfork_moved = 0;
         thread->writer->vfork_pid = 0;
         thread->why &= (uint8_t)~FT_WHY_VFORK;
         if (thread->why == 0)
             thread->mode = FT_MODE_ON;
+    } else {
+        thread->line->call = 0;
+        thread->writer->vfork_pid = ft_process.sandboxed ? UINT32_MAX : (uint32_t)ft_sys(SYS_getpid);
     }
     if (was_announced)
         publish_vfork(0, child > 0 ? (uint32_t)child : 0);
+    if (thread->vfork_depth != 0 && !ft_vfork_is_announced())
+        ft_vfork_announce();
     ft_environment_give_pages(thread->vfork_pages, thread->vfork_pages_bytes);
 }
 
@@ -73,10 +93,8 @@ long ft_vfork_end(long result);
 __attribute__((visibility("hidden"))) void ft_vfork_begin(void)
 {
     ft_real(FT_CALL_ID_vfork); /* known from here on, for the stub's short way */
-    if (!ft_enter())
-        return;
-    enter_vfork();
-    ft_thread.vfork_start = ft_now();
+    if (ft_enter())
+        enter_vfork();
 }
 
 /* In the parent, with the kernel's answer; returns vfork's. */
@@ -89,10 +107,10 @@ __attribute__((visibility("hidden"))) long ft_vfork_end(long result)
     }
     if (ft_thread.mode != FT_MODE_SLOW || ft_thread.vfork_depth == 0)
         return r;
-    leave_vfork(r);
     const struct ft_args args = {RET(VALUE)};
     struct ft_call_state state;
-    uint64_t start = ft_thread.vfork_start;
+    uint64_t start = ft_thread.vfork_start[vfork_level()];
+    leave_vfork(r);
     ft_path_begin(&state, FT_CALL_ID_vfork);
     state.start = start;
     ft_path_end(&state, FT_CALL_ID_vfork, &args, r);
@@ -109,6 +127,8 @@ static pid_t fork_by(unsigned call, pid_t (*real)(void))
     pid_t r = real();
     if (r == 0) {
         ft_attach_child(FT_IMAGE_FORK);
+        if (ft_wiped.base != 0 && state.call_before != 0)
+            ft_name_again(state.file_before, state.fd_before);
         return 0;
     }
     ft_process.in_fork = 0;
@@ -141,6 +161,26 @@ struct clone_start {
     void *arg;
 };
 
+/* What a new process shares may change under us from here on. A vfork child is gone when we go on: what it changed is. */
+static void note_shared(int flags, int is_vfork)
+{
+    if (flags & CLONE_SETTLS)
+        return;
+    if (is_vfork) {
+        if ((flags & CLONE_FILES) && ft_thread.vfork_depth == 0)
+            ft_fd_forget_touched();
+        if (flags & CLONE_FS)
+            __atomic_store_n(&ft_process.cwd_file, 0, __ATOMIC_RELAXED);
+        return;
+    }
+    ft_process.files_shared |= (flags & CLONE_FILES) != 0;
+    ft_process.cwd_shared |= (flags & CLONE_FS) != 0;
+    if (ft_process.files_shared) {
+        ft_thread.why |= FT_WHY_FILES;
+        ft_thread.mode = FT_MODE_SLOW;
+    }
+}
+
 static int start_clone(void *given)
 {
     struct clone_start start = *(struct clone_start *)given;
@@ -170,25 +210,41 @@ FT_EXPORT(int, clone, (int (*function)(void *), void *stack, int flags, void *ar
         ft_thread.why |= FT_WHY_SHARED;
         ft_thread.mode = FT_MODE_SLOW;
     }
+    if (!is_vfork)
+        note_shared(flags, 0);
     if (flags & CLONE_VM)
         r = real(function, stack, flags, arg, a, b, c);
     else
         r = real(start_clone, stack, flags, &start, a, b, c);
-    if (is_vfork)
+    if (is_vfork) {
         leave_vfork(r);
+        note_shared(flags, 1);
+    }
     ft_path_end(&state, FT_CALL_ID_clone, &args, r);
     return r;
 }
 
-/* A call of libc that forks inside and may come back in the child: which one this is shows in the wiped page. */
-static void end_in_either(struct ft_call_state *state, unsigned call, int r, int is_child)
+/* Before a call of libc that forks inside and may come back in the child. Gives the pid, to know which one that is. */
+static uint32_t begin_in_either(struct ft_call_state *state, unsigned call)
+{
+    ft_path_begin(state, call);
+    ft_process.fork_count++;
+    ft_process.in_fork = 1;
+    return ft_process.pid;
+}
+
+/* The child has attached by now if its atfork handlers made calls; descriptors 0 to 2 may have become others in it. */
+static void end_in_either(struct ft_call_state *state, unsigned call, int r, uint32_t pid_before)
 {
     const struct ft_args args = {RET(VALUE)};
-    if (is_child) {
+    if (ft_wiped.base != 0 && ft_process.pid == pid_before) {
+        ft_process.in_fork = 0;
+    } else {
         uint64_t start = state->start;
         ft_attach_child(FT_IMAGE_FORK);
         if (!ft_enter())
             return;
+        ft_fd_closing_range(0, 2);
         ft_path_begin(state, call);
         state->start = start;
     }
@@ -201,10 +257,9 @@ FT_EXPORT(int, daemon, (int no_chdir, int no_close))
     if (!ft_enter())
         return real(no_chdir, no_close);
     struct ft_call_state state;
-    ft_path_begin(&state, FT_CALL_ID_daemon);
-    ft_process.fork_count++;
+    uint32_t pid = begin_in_either(&state, FT_CALL_ID_daemon);
     int r = real(no_chdir, no_close);
-    end_in_either(&state, FT_CALL_ID_daemon, r, ft_wiped.base == 0);
+    end_in_either(&state, FT_CALL_ID_daemon, r, pid);
     return r;
 }
 
@@ -216,12 +271,11 @@ FT_EXPORT(int, forkpty, (int *main, char *name, const void *attributes, const vo
     if (!ft_enter())
         return real(main, name, attributes, size);
     struct ft_call_state state;
-    ft_path_begin(&state, FT_CALL_ID_forkpty);
-    ft_process.fork_count++;
+    uint32_t pid = begin_in_either(&state, FT_CALL_ID_forkpty);
     int r = real(main, name, attributes, size);
     if (r > 0)
         ft_fd_closing(*main);
-    end_in_either(&state, FT_CALL_ID_forkpty, r, r == 0);
+    end_in_either(&state, FT_CALL_ID_forkpty, r, pid);
     return r;
 }
 

@@ -8,7 +8,7 @@ import pytest
 import harness
 import sidelog
 
-MAKERS = ["fork", "_Fork", "syscall", "raw", "clone"]
+MAKERS = ["fork", "_Fork", "syscall", "syscall_clone", "syscall_clone3", "raw", "clone"]
 TERMINALS = ["forkpty", "login_tty"]
 EXECS = ["execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe", "fexecve", "execveat"]
 

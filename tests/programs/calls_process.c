@@ -3,6 +3,7 @@
 // CFLAGS: -fno-builtin -U_FORTIFY_SOURCE
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <pty.h>
 #include <sched.h>
 #include <signal.h>
@@ -51,6 +52,10 @@ static void forks(const char *how)
         pid = _Fork();
     else if (!strcmp(how, "syscall"))
         pid = (pid_t)syscall(SYS_fork);
+    else if (!strcmp(how, "syscall_clone"))
+        pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    else if (!strcmp(how, "syscall_clone3"))
+        pid = (pid_t)syscall(SYS_clone3, &(struct clone_args){.exit_signal = SIGCHLD}, sizeof(struct clone_args));
     else if (!strcmp(how, "raw"))
         pid = (pid_t)raw_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
     CHECK(pid >= -1);
