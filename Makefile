@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # make                 build everything into build/          make O=DIR   … into DIR
-# make CC=clang        with another compiler                 make VARIANT=asan|tsan|points   … into build/asan, …
+# make CC=clang        with another compiler                 make VARIANT=asan|tsan|ubsan|points   … into build/asan, …
 # make quickstart      install what building needs, build, trace a real job
 # make check           install what testing needs, run all tests
 # make help            the other targets
@@ -62,8 +62,13 @@ else ifeq ($(VARIANT),points)
 SANITIZE :=
 SHIM_POINTS := -DFT_TEST_POINTS
 HARDEN :=
+else ifeq ($(VARIANT),ubsan)
+# Traps instead of a runtime's reports, so that the shim can be built so too and be preloaded into any program.
+SANITIZE := -fsanitize=undefined -fsanitize-undefined-trap-on-error
+SHIM_SANITIZE := $(SANITIZE)
+HARDEN :=
 else
-$(error VARIANT is asan, tsan or points, not $(VARIANT))
+$(error VARIANT is asan, tsan, ubsan or points, not $(VARIANT))
 endif
 
 # _GNU_SOURCE is defined empty, so that a file that defines it for itself does not redefine it.
@@ -72,12 +77,12 @@ HOST_CFLAGS = $(BASE_CFLAGS) $(HARDEN) $(SANITIZE) -I$(O)/gen -fPIC -pthread $(P
 HOST_LDFLAGS = $(SANITIZE) -pthread -Wl,--as-needed -Wl,-z,relro -Wl,-z,now $(LDFLAGS)
 
 # The shim is built without what may call back into it (fortify, stack protector, builtins that become calls), without
-# large-file renaming (open would become open64), and never sanitized: it runs in programs that are not.
+# large-file renaming (open would become open64), and without a sanitizer's runtime: it runs in programs that have none.
 SHIM_ONLY_CFLAGS := -U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS -fvisibility=hidden -fno-stack-protector -fno-builtin \
                     -fasynchronous-unwind-tables -fexceptions -fno-tree-vectorize -fno-tree-slp-vectorize
 # "rep stos" takes longer to start than the small structs of a slow path take to clear.
 SHIM_ARCH_CFLAGS = $(if $(findstring clang,$(CC)),,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mmemset-strategy=unrolled_loop:-1:noalign))
-SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) $(SHIM_POINTS) -O2 -fPIC -ftls-model=initial-exec
+SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) $(SHIM_POINTS) $(SHIM_SANITIZE) -O2 -fPIC -ftls-model=initial-exec
 SHIM_LDFLAGS = -shared -Wl,-soname,libflowtap-preload.so -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,defs \
                -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libgcc $(LDFLAGS)
 # The same code for unit tests: linked into the test binary, exporting nothing, sanitized where the variant is.

@@ -15,6 +15,7 @@
 
 #define SCRIPTS_MAX 4 // interpreters that are scripts themselves
 #define HEADERS_MAX 64
+#define DYNAMIC_MAX 64
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -37,10 +38,23 @@ static struct ft_exe_verdict examine_interpreter(int fd, const Elf64_Phdr *heade
     return VERDICT(NOT_ATTACHED, "did not attach");
 }
 
+// Whether it is a library by name: of what names no loader that is the loader itself, a static program has no such name.
+static bool has_soname(int fd, const Elf64_Phdr *header)
+{
+    Elf64_Dyn entries[DYNAMIC_MAX];
+    size_t bytes = header->p_filesz < sizeof(entries) ? header->p_filesz : sizeof(entries);
+    ssize_t n = header->p_offset > INT32_MAX ? -1 : pread(fd, entries, bytes, (off_t)header->p_offset);
+    for (ssize_t i = 0; i < n / (ssize_t)sizeof(entries[0]) && entries[i].d_tag != DT_NULL; i++)
+        if (entries[i].d_tag == DT_SONAME)
+            return true;
+    return false;
+}
+
 static struct ft_exe_verdict examine_elf(int fd, const Elf64_Ehdr *elf)
 {
     if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != MACHINE)
         return VERDICT(FOREIGN_ELF, "built for another architecture or word size");
+    bool is_loader = false;
     for (unsigned i = 0; i < elf->e_phnum && i < HEADERS_MAX; i++) {
         Elf64_Phdr header;
         uint64_t at = elf->e_phoff + (uint64_t)i * sizeof(header);
@@ -48,7 +62,10 @@ static struct ft_exe_verdict examine_elf(int fd, const Elf64_Ehdr *elf)
             break;
         if (header.p_type == PT_INTERP)
             return examine_interpreter(fd, &header);
+        is_loader |= header.p_type == PT_DYNAMIC && has_soname(fd, &header);
     }
+    if (is_loader)
+        return VERDICT(NOT_ATTACHED, "the dynamic loader by itself: it ran no program with us");
     return VERDICT(STATIC, "statically linked: no library can be loaded into it");
 }
 

@@ -39,7 +39,7 @@ enum ft_setting_use {
 };
 
 enum {
-    FT_SETTING_GLOBS_MAX = 32,          /* patterns of a list, those of the policy file included */
+    FT_SETTING_GLOBS_MAX = 32,          /* patterns of a list; to exclude, the policy file's are among them */
     FT_SETTING_TAGS_MAX = 64,           /* tags of a process */
     FT_SETTING_JOB_BYTES_MAX = 200,     /* of FLOWTAP_JOB; what is longer is cut */
     FT_SETTING_CLAIMS_BYTES_MAX = 16384 /* of all variables that a process tells of itself; others are left out */

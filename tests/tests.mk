@@ -6,6 +6,7 @@
 # | make meta            what the tree promises about itself    make lint          shellcheck, format
 # | make fuzz-short      each fuzz target for a few seconds     make fuzz          each for FUZZ_SECONDS (3600)
 # | make bench           the figures                            make soak          the long integration tests
+# | make repeat N=20 ARGS="-k fork"   chosen integration tests N times, to the first failure
 # | make format          rewrite with clang-format              make format-check  only look
 
 VENV := build/venv
@@ -69,11 +70,16 @@ $(PROGRAM_CC_SRC:%.cc=$(O)/%): $(O)/%: %.cc tests/tests.mk
 .PHONY: test-programs
 test-programs: $(PROGRAM_BIN)
 
-.PHONY: integration soak
+.PHONY: integration soak repeat
 integration: all test-programs
 	FLOWTAP_BUILD=$(abspath $(O)) $(PYTEST) tests/integration -m 'not soak' $(ARGS)
 soak: all test-programs
 	FLOWTAP_BUILD=$(abspath $(O)) $(PYTEST) tests/integration -m soak $(ARGS)
+
+N ?= 20
+repeat: all test-programs
+	@for i in $$(seq $(N)); do echo "== $$i of $(N)"; \
+		FLOWTAP_BUILD=$(abspath $(O)) $(PYTEST) tests/integration -q -x -p no:cacheprovider $(ARGS) || exit 1; done
 
 # ---------------------------------------------------------------------------------------------------------------- bench
 

@@ -249,7 +249,7 @@ void ft_doctor_filters(struct ft_doctor *doctor)
     const char *exclude_value = doctor->values[FT_SETTING_FLOWTAP_EXCLUDE];
     const Flowtap__Policy *policy = doctor->policy;
     size_t before = doctor->finding_count;
-    read_filter(doctor, &include, include_value, policy ? policy->n_include : 0, policy ? policy->include : NULL);
+    read_filter(doctor, &include, include_value, 0, NULL); /* the policy's own is another condition */
     read_filter(doctor, &exclude, exclude_value, policy ? policy->n_exclude : 0, policy ? policy->exclude : NULL);
     tell_empty(doctor, &include, include_value);
     tell_empty(doctor, &exclude, exclude_value);

@@ -168,8 +168,10 @@ static ssize_t read_policy(const char *path, uint8_t *bytes, size_t room)
     if (fd < 0) {
         return -errno;
     }
-    ssize_t got = pread(fd, bytes, room, 0);
-    got = got < 0 ? -errno : got;
+    struct stat status;
+    bool is_trusted = fstat(fd, &status) == 0 && (status.st_uid == 0 || status.st_uid == geteuid());
+    ssize_t got = is_trusted ? pread(fd, bytes, room, 0) : -1;
+    got = !is_trusted ? -EPERM : got < 0 ? -errno : got;
     close(fd);
     return got;
 }
@@ -229,7 +231,9 @@ void ft_doctor_policy(struct ft_doctor *doctor)
                           got == -EACCES ? "make it readable for all (chmod a+r)"
                                          : "restart the daemon: it writes the file anew",
                           "the daemon's policy %s cannot be read: %s; programs stay untraced", path,
-                          got == -ELOOP ? "it is a symbolic link" : strerror((int)-got));
+                          got == -ELOOP   ? "it is a symbolic link"
+                          : got == -EPERM ? "it is another user's"
+                                          : strerror((int)-got));
         return;
     }
     if (got > FT_POLICY_BYTES_MAX) {

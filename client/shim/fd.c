@@ -103,6 +103,25 @@ static void description_put(struct ft_description *description)
     } while (!__atomic_compare_exchange_n(&free_descriptions, &seen, first, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
 
+/*
+ * The slot's description with one more reference; NULL where it has none, or another thread is just closing it: one
+ * whose last reference went is on the stack already and must not be put there twice.
+ */
+static struct ft_description *description_share(const struct ft_fd *slot)
+{
+    struct ft_description *description = __atomic_load_n(&slot->description, __ATOMIC_ACQUIRE);
+    uint32_t references = description != NULL ? __atomic_load_n(&description->references, __ATOMIC_RELAXED) : 0;
+    do {
+        if (references == 0)
+            return NULL;
+    } while (!__atomic_compare_exchange_n(&description->references, &references, references + 1, 0, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_RELAXED));
+    if (__atomic_load_n(&slot->description, __ATOMIC_ACQUIRE) == description)
+        return description;
+    description_put(description); /* it became another file's meanwhile */
+    return NULL;
+}
+
 static int is_frozen(void)
 {
     return ft_thread.vfork_depth != 0; /* a vfork child's descriptors are not its parent's */
@@ -144,10 +163,10 @@ static int is_frozen_for(int fd)
 static void set(struct ft_fd *slot, uint32_t file, uint8_t kind, struct ft_description *description)
 {
     struct ft_description *old = __atomic_exchange_n(&slot->description, description, __ATOMIC_ACQ_REL);
-    slot->kind = kind;
-    slot->counted = 0;
-    slot->stream = NULL;
-    __atomic_store_n(&slot->file, file, __ATOMIC_RELAXED);
+    ft_loose_set(&slot->kind, kind);
+    ft_loose_set(&slot->counted, 0);
+    ft_loose_set(&slot->stream, NULL);
+    ft_loose_set(&slot->file, file);
     __atomic_fetch_add(&slot->generation, 1, __ATOMIC_RELEASE);
     description_put(old);
 }
@@ -161,10 +180,10 @@ void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int clo
         return;
     struct ft_description *description = position >= 0 ? description_get() : NULL;
     if (description != NULL) {
-        description->position = position;
-        description->fork_count = ft_process.fork_count;
-        description->spawn_count = ft_process.spawn_count;
-        description->close_on_exec = close_on_exec != 0;
+        ft_loose_set(&description->position, position);
+        ft_loose_set(&description->fork_count, ft_process.fork_count);
+        ft_loose_set(&description->spawn_count, ft_process.spawn_count);
+        ft_loose_set(&description->close_on_exec, close_on_exec != 0);
         __atomic_store_n(&description->references, 1, __ATOMIC_RELEASE);
     }
     set(slot, file, kind, description);
@@ -212,27 +231,26 @@ void ft_fd_duplicated(int from, int to)
         set(target, 0, FT_FILE_WIRE_UNKNOWN, NULL);
         return;
     }
-    struct ft_description *description = source->description;
-    if (description != NULL)
-        __atomic_fetch_add(&description->references, 1, __ATOMIC_ACQ_REL);
-    set(target, source->file, source->kind, description);
+    set(target, ft_loose(&source->file), ft_loose(&source->kind), description_share(source));
 }
 
 void ft_fd_untrack(int fd)
 {
     struct ft_fd *slot = ft_fd_find(fd);
-    if (slot != NULL && slot->description != NULL)
-        slot->description->position = -1;
+    struct ft_description *description = slot != NULL ? __atomic_load_n(&slot->description, __ATOMIC_ACQUIRE) : NULL;
+    if (description != NULL)
+        ft_loose_set(&description->position, -1);
 }
 
 static void forget_leaf(struct ft_fd *leaf, int directories_only)
 {
     for (int i = 0; leaf != NULL && i < FT_FD_LEAF; i++) {
-        if (leaf[i].file == 0 || leaf[i].file == FT_FILE_EXCLUDED)
+        uint32_t file = ft_loose(&leaf[i].file);
+        if (file == 0 || file == FT_FILE_EXCLUDED)
             continue;
-        if (directories_only && leaf[i].kind != FT_FILE_WIRE_DIRECTORY)
+        if (directories_only && ft_loose(&leaf[i].kind) != FT_FILE_WIRE_DIRECTORY)
             continue;
-        leaf[i].file = 0;
+        ft_loose_set(&leaf[i].file, 0);
     }
 }
 
@@ -278,7 +296,7 @@ void ft_fd_first_use(struct ft_call_state *state, int fd)
         uint32_t none = 0;
         if (__atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE) == generation &&
             __atomic_compare_exchange_n(&slot->file, &none, file, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            slot->kind = inode.kind;
+            ft_loose_set(&slot->kind, inode.kind);
     }
     if (state->file == FT_FILE_EXCLUDED) {
         state->excluded = 1;

@@ -12,6 +12,13 @@
 
 struct ft_call_state;
 
+/*
+ * A program that closes a number in one thread while it uses it in another makes these fields change under the reader,
+ * which then records something of either file and says so (FT_CALL_RACED). Plain loads and stores, but not torn.
+ */
+#define ft_loose(place) __atomic_load_n((place), __ATOMIC_RELAXED)
+#define ft_loose_set(place, value) __atomic_store_n((place), (value), __ATOMIC_RELAXED)
+
 /* An open file description that this process opened. */
 struct ft_description {
     int64_t position;                 /* -1: not known */
@@ -62,14 +69,15 @@ FT_HOT int64_t ft_fd_move(struct ft_fd *slot, long bytes)
 {
     if (slot == NULL)
         return -1;
-    struct ft_description *description = slot->description;
-    if (description == NULL || description->fork_count != ft_process.fork_count)
+    /* Acquire: partner is the exchange in set() (fd.c), after which the description is filled. */
+    struct ft_description *description = __atomic_load_n(&slot->description, __ATOMIC_ACQUIRE);
+    if (description == NULL || ft_loose(&description->fork_count) != ft_process.fork_count)
         return -1;
-    if (!description->close_on_exec && description->spawn_count != ft_process.spawn_count)
+    if (!ft_loose(&description->close_on_exec) && ft_loose(&description->spawn_count) != ft_process.spawn_count)
         return -1;
-    if (description->position < 0)
+    if (ft_loose(&description->position) < 0)
         return -1;
-    if (ft_likely(ft_process.ordinal == 1)) /* one thread: no lock */
+    if (ft_likely(ft_loose(&ft_process.ordinal) == 1)) /* one thread: no lock */
         return (int64_t)ft_local_add((uint64_t *)&description->position, (uint64_t)bytes);
     return __atomic_fetch_add(&description->position, bytes, __ATOMIC_RELAXED);
 }
@@ -84,8 +92,8 @@ void ft_fd_duplicated(int from, int to);
 /* lseek or the like put it there. */
 FT_HOT void ft_fd_positioned(struct ft_fd *slot, int64_t position)
 {
-    struct ft_description *description = slot != NULL ? slot->description : NULL;
-    if (description != NULL && description->position >= 0)
+    struct ft_description *description = slot != NULL ? __atomic_load_n(&slot->description, __ATOMIC_ACQUIRE) : NULL;
+    if (description != NULL && ft_loose(&description->position) >= 0)
         __atomic_store_n(&description->position, position, __ATOMIC_RELAXED);
 }
 /* A vfork child changes its own descriptors: the parent's table stays, and what the child touched has no name for it. */

@@ -2,18 +2,21 @@
 #include "client/shim/reach.h"
 
 #include <errno.h>
+#include <time.h>
 
 /*
- * rt_sigprocmask copies the new mask in before it finds that it does not know what to do with it: a look at eight bytes
- * that changes nothing, sleeps on nothing, and is a call that filters leave alone. Aligned, they lie in one page.
+ * rt_sigtimedwait copies the mask in before it finds that there is no such time: a look at eight bytes that changes
+ * nothing, waits for nothing, and is a call that filters leave alone and valgrind takes without a word. Aligned, they lie
+ * in one page.
  */
 static int is_page_readable(uintptr_t address)
 {
-    enum { NO_SUCH_ACTION = -1, MASK_BYTES = 8 };
+    static const struct timespec no_such_time = {.tv_nsec = -1};
+    enum { MASK_BYTES = 8 };
     uintptr_t word = address & ~(uintptr_t)(MASK_BYTES - 1);
     if (ft_process.sandboxed || word == 0) /* no mask at all would be no look */
         return 0;
-    return ft_sys(SYS_rt_sigprocmask, NO_SUCH_ACTION, word, 0, MASK_BYTES) != -EFAULT;
+    return ft_sys(SYS_rt_sigtimedwait, word, 0, &no_such_time, MASK_BYTES) != -EFAULT;
 }
 
 /* Bytes from `address` to the end of its page, which can be read; 0: it cannot. */

@@ -8,16 +8,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/mman.h>
 
 struct ft_saved ft_saved;
 int ft_debug;
 char ft_socket_path[108];
 
-/* Room for what is kept of the environment; further variables are not put back. */
+/* Room for what is kept of the environment; more is taken where it is not enough. */
 static char *saved_bytes;
 static size_t saved_room;
 
-static struct ft_globs include, exclude;
+/* A path is recorded where the site wants it and the job does: a variable only narrows what the policy says. */
+static struct ft_globs site_include, include, exclude;
 
 void ft_debug_say(const char *what, long value)
 {
@@ -54,13 +57,32 @@ const char *ft_settings_find(char *const *envp, const char *name)
     return NULL;
 }
 
-static const char *save(const char *text, size_t n)
+static void ignore_setting(const char *name)
 {
-    if (saved_bytes == NULL) {
+    ft_process.settings_ignored++;
+    ft_debug_say(name, (long)ft_process.settings_ignored);
+}
+
+/* Room for so much in one piece; a page of the arena where that does. */
+static int make_room(size_t bytes)
+{
+    if (bytes <= FT_PAGE_BYTES) {
         saved_bytes = ft_arena_page();
         saved_room = saved_bytes != NULL ? FT_PAGE_BYTES : 0;
+        return saved_bytes != NULL;
     }
-    if (n + 1 > saved_room)
+    bytes = (bytes + FT_PAGE_BYTES - 1) & ~(size_t)(FT_PAGE_BYTES - 1);
+    long made = ft_sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (made < 0 && made > -4096)
+        return 0;
+    saved_bytes = (char *)made;
+    saved_room = bytes;
+    return 1;
+}
+
+static const char *save(const char *text, size_t n)
+{
+    if (n + 1 > saved_room && !make_room(n + 1))
         return NULL;
     char *kept = saved_bytes;
     ft_copy(kept, text, n);
@@ -110,19 +132,15 @@ static void save_environment(char *const *envp)
     size_t bytes;
     const char *preload = find_preload(ft_settings_find(envp, "LD_PRELOAD"), &bytes);
     ft_saved.preload = preload != NULL ? save(preload, bytes) : save_relative_path(ft_real_own_path());
-    for (size_t i = 0; envp != NULL && envp[i] != NULL && ft_saved.count < FT_SAVED_MAX; i++) {
+    for (size_t i = 0; envp != NULL && envp[i] != NULL; i++) {
         if (!ft_has_prefix(envp[i], "FLOWTAP"))
             continue;
-        const char *kept = save(envp[i], ft_length(envp[i]));
+        const char *kept = ft_saved.count < FT_SAVED_MAX ? save(envp[i], ft_length(envp[i])) : NULL;
         if (kept != NULL)
             ft_saved.variables[ft_saved.count++] = kept;
+        else
+            ignore_setting("a variable is not put back where a program cleans its environment");
     }
-}
-
-static void ignore_setting(const char *name)
-{
-    ft_process.settings_ignored++;
-    ft_debug_say(name, (long)ft_process.settings_ignored);
 }
 
 static void set_socket(const char *path)
@@ -201,7 +219,7 @@ static void apply_policy(const uint8_t *bytes, size_t n)
             if (length > n - at)
                 return;
             if (key >> 3 == 7)
-                ft_globs_add(&include, (const char *)bytes + at, length);
+                ft_globs_add(&site_include, (const char *)bytes + at, length);
             if (key >> 3 == 8)
                 ft_globs_add(&exclude, (const char *)bytes + at, length);
             at += length;
@@ -219,6 +237,15 @@ static void apply_policy(const uint8_t *bytes, size_t n)
     }
 }
 
+/* As of the listener: root's, or our own user's. */
+static int is_trusted(long fd)
+{
+    struct statx st;
+    if (ft_sys(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_UID, &st) != 0)
+        return 0;
+    return st.stx_uid == 0 || st.stx_uid == (uint32_t)ft_sys(SYS_geteuid);
+}
+
 /* 0, or -errno: then there is no daemon to be had. */
 static long read_policy(void)
 {
@@ -233,7 +260,7 @@ static long read_policy(void)
     long fd = ft_sys(SYS_openat, FT_AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return fd;
-    long got = ft_sys(SYS_pread64, fd, bytes, FT_POLICY_BYTES_MAX, 0);
+    long got = is_trusted(fd) ? ft_sys(SYS_pread64, fd, bytes, FT_POLICY_BYTES_MAX, 0) : -EPERM;
     ft_sys(SYS_close, fd);
     if (got < 0)
         return got;
@@ -277,11 +304,13 @@ void ft_settings_read(char *const *envp)
     save_environment(envp);
     ft_globs_add_list(&include, ft_settings_find(envp, "FLOWTAP_INCLUDE"));
     ft_globs_add_list(&exclude, ft_settings_find(envp, "FLOWTAP_EXCLUDE"));
-    ft_process.filtered = include.count + exclude.count > 0;
+    ft_process.filtered = site_include.count + include.count + exclude.count > 0;
 }
 
 int ft_settings_wants(const char *path, size_t n)
 {
+    if (site_include.count > 0 && !ft_globs_match(&site_include, path, n))
+        return 0;
     if (include.count > 0 && !ft_globs_match(&include, path, n))
         return 0;
     return exclude.count == 0 || !ft_globs_match(&exclude, path, n);

@@ -3,9 +3,13 @@
 
 #include "proto/calls.h"
 
+#include <fcntl.h>
+#include <linux/stat.h>
+
 /* glibc's struct _IO_FILE, as <bits/types/struct_FILE.h> shows it; the flags' values are in its libio.h. */
 enum {
     STREAM_UNBUFFERED = 0x2,
+    STREAM_NO_READS = 0x4,
     STREAM_ERROR = 0x20,
     STREAM_IN_BACKUP = 0x100,
     STREAM_WRITING = 0x800,
@@ -57,7 +61,7 @@ struct stream_lock {
 /* Whether what happens to the stream between two looks at it is this thread's alone. */
 static int is_ours(const FILE *stream)
 {
-    if (ft_process.ordinal == 1)
+    if (ft_loose(&ft_process.ordinal) == 1)
         return 1;
     const struct stream_lock *lock = (const void *)stream->_lock;
     return lock != NULL && __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == __builtin_thread_pointer();
@@ -97,7 +101,8 @@ void ft_stdio_begin(struct ft_stdio *io, unsigned call)
     io->pointer_before = stream->_IO_read_ptr;
     io->end_before = stream->_IO_read_end;
     io->offset_before = stream->_offset;
-    io->flags_before = stream->_flags;
+    if (stream->_offset >= 0 && (stream->_flags & STREAM_WRITING))
+        io->offset_before += stream->_IO_write_ptr - stream->_IO_read_end; /* it goes back to what it read last */
     io->unseen = take_unseen(stream, slot_of(stream));
     if (io->state.slot == NULL && io->args.has_fd)
         io->state.slot = ft_fd_find(io->args.fd);
@@ -215,16 +220,32 @@ void ft_stdio_end_scan(struct ft_stdio *io, unsigned call, long result)
 }
 
 /*
- * glibc reads ahead where the new place is not in the buffer: then it knows of a new place of the descriptor, or the
- * buffer held output.
+ * glibc reads the whole block of the new place, and where the file ends before that place it forgets what it read:
+ * then the file's size says how much that was.
  */
+static uint64_t read_and_forgotten(const FILE *stream)
+{
+    int64_t block = stream->_IO_buf_end - stream->_IO_buf_base, place = stream->_offset;
+    if (block <= 1 || place % block == 0 || (stream->_flags & STREAM_NO_READS) || ft_process.sandboxed)
+        return 0;
+    struct statx st;
+    if (ft_sys(SYS_statx, stream->_fileno, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &st) != 0)
+        return 0;
+    int64_t begin = place - place % block, end = (int64_t)st.stx_size;
+    return end > begin && end < place ? (uint64_t)(end - begin) : 0;
+}
+
+/* It has read where it knows of another place of the descriptor, or has another buffer. */
 void ft_stdio_end_seek(struct ft_stdio *io, unsigned call, long result)
 {
     const FILE *stream = io->args.stream;
     uint64_t moved = 0;
-    int is_new = stream->_offset != io->offset_before || (io->flags_before & STREAM_WRITING);
-    if (result == 0 && is_new && io->args.has_fd && !(stream->_flags & STREAM_WRITING) && stream->_mode <= 0)
+    int is_new = stream->_offset != io->offset_before || stream->_IO_read_end != io->end_before;
+    if (result == 0 && is_new && io->args.has_fd && !(stream->_flags & STREAM_WRITING) && stream->_mode <= 0) {
         moved = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
+        if (moved == 0 && stream->_offset != io->offset_before)
+            moved = read_and_forgotten(stream);
+    }
     if (io->state.slot != NULL && ft_thread.vfork_depth == 0)
         __atomic_store_n(&io->state.slot->counted, (uint32_t)buffered_input(stream), __ATOMIC_RELAXED);
     end(io, call, result, moved, moved != 0);

@@ -16,8 +16,7 @@ struct ft_stdio {
     struct ft_args args;
     size_t buffered;                         /* input: read but not delivered yet */
     const char *pointer_before, *end_before; /* of the read buffer */
-    int64_t offset_before;                   /* where glibc believes the descriptor to be */
-    int flags_before;                        /* the stream's */
+    int64_t offset_before;                   /* where glibc believes the descriptor to be, its output written */
     int64_t position_before;                 /* where the kernel says it is; -1: not asked */
     uint64_t unseen;                         /* output: put by inlined code since the last recorded call */
 };

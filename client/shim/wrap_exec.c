@@ -26,13 +26,17 @@ static int is_readable(const char *path)
     return ft_process.sandboxed || ft_reach_text(&reach, path, FT_PATH_KEPT_BYTES);
 }
 
-static void record_before(unsigned call, const struct ft_args *given)
+/* The arguments are changed for that time, not copied: programs exec from small stacks. */
+static void record_before(unsigned call, struct ft_args *args)
 {
-    struct ft_args args = *given;
-    if (args.has_path && !is_readable(args.path))
-        args.has_path = 0;
-    args.ret = FT_RET_NONE;
-    ft_event_before(call, &args);
+    uint8_t has_path = args->has_path, ret = args->ret;
+    if (has_path && !is_readable(args->path))
+        args->has_path = 0;
+    args->ret = FT_RET_NONE;
+    ft_event_before(call, args);
+    args->has_path = has_path;
+    args->ret = ret;
+    FT_TEST_POINT(before_exec);
 }
 
 static int record_failure(unsigned call, const struct ft_args *args, int r)
@@ -132,20 +136,33 @@ static void note_descriptor(struct ft_args *args, int fd, const char *path, char
 enum { FOUND_BYTES = 512 };
 
 /* `plain` does the same with `environ`, where there is such a function: it is the one that was called. */
-static int exec_by(unsigned call, exec_function *real, plain_exec_function *plain, const char *path, char *const *argv,
-                   char *const *envp)
+static int exec_by(unsigned call, exec_function *real, plain_exec_function *plain, struct ft_args *args,
+                   char *const *argv, char *const *envp)
 {
-    struct ft_args args = {AT(FT_AT_FDCWD, path), RET(STATUS)};
-    char found[FOUND_BYTES];
-    if (call == FT_CALL_ID_execvp || call == FT_CALL_ID_execvpe || call == FT_CALL_ID_execlp)
-        note_search(&args, found, sizeof(found));
+    const char *path = args->path;
     WITH_ENVIRONMENT(list, envp)
-    args.follow = environment_.follow;
-    record_before(call, &args);
+    args->follow = environment_.follow;
+    record_before(call, args);
     int r = list != envp || plain == NULL ? real(path, argv, list) : plain(path, argv);
     WITHOUT_ENVIRONMENT(r, errno, list, envp, ft_gap(FT_SHIM_GAP_ENV_CLEANED),
                         plain != NULL ? plain(path, argv) : real(path, argv, envp));
-    return record_failure(call, &args, r);
+    return record_failure(call, args, r);
+}
+
+static int exec_path(unsigned call, exec_function *real, plain_exec_function *plain, const char *path,
+                     char *const *argv, char *const *envp)
+{
+    struct ft_args args = {AT(FT_AT_FDCWD, path), RET(STATUS)};
+    return exec_by(call, real, plain, &args, argv, envp);
+}
+
+static int exec_found(unsigned call, exec_function *real, plain_exec_function *plain, const char *name,
+                      char *const *argv, char *const *envp)
+{
+    struct ft_args args = {AT(FT_AT_FDCWD, name), RET(STATUS)};
+    char found[FOUND_BYTES];
+    note_search(&args, found, sizeof(found));
+    return exec_by(call, real, plain, &args, argv, envp);
 }
 
 static exec_function *real_execve(void)
@@ -162,7 +179,7 @@ FT_EXPORT(int, execve, (const char *path, char *const *argv, char *const *envp))
 {
     if (!ft_enter())
         return real_execve()(path, argv, envp);
-    return exec_by(FT_CALL_ID_execve, real_execve(), NULL, path, argv, envp);
+    return exec_path(FT_CALL_ID_execve, real_execve(), NULL, path, argv, envp);
 }
 
 FT_EXPORT(int, execv, (const char *path, char *const *argv))
@@ -170,7 +187,7 @@ FT_EXPORT(int, execv, (const char *path, char *const *argv))
     FT_REAL(int, execv, (const char *, char *const *));
     if (!ft_enter())
         return real(path, argv);
-    return exec_by(FT_CALL_ID_execv, real_execve(), real, path, argv, environ);
+    return exec_path(FT_CALL_ID_execv, real_execve(), real, path, argv, environ);
 }
 
 FT_EXPORT(int, execvp, (const char *path, char *const *argv))
@@ -178,14 +195,14 @@ FT_EXPORT(int, execvp, (const char *path, char *const *argv))
     FT_REAL(int, execvp, (const char *, char *const *));
     if (!ft_enter())
         return real(path, argv);
-    return exec_by(FT_CALL_ID_execvp, real_execvpe(), real, path, argv, environ);
+    return exec_found(FT_CALL_ID_execvp, real_execvpe(), real, path, argv, environ);
 }
 
 FT_EXPORT(int, execvpe, (const char *path, char *const *argv, char *const *envp))
 {
     if (!ft_enter())
         return real_execvpe()(path, argv, envp);
-    return exec_by(FT_CALL_ID_execvpe, real_execvpe(), NULL, path, argv, envp);
+    return exec_found(FT_CALL_ID_execvpe, real_execvpe(), NULL, path, argv, envp);
 }
 
 /* The arguments of execl and its like, as an array on the stack. */
@@ -209,7 +226,7 @@ FT_EXPORT(int, execl, (const char *path, const char *arg, ...))
     va_end(list);
     if (!ft_enter())
         return real_execve()(path, argv, environ);
-    return exec_by(FT_CALL_ID_execl, real_execve(), NULL, path, argv, environ);
+    return exec_path(FT_CALL_ID_execl, real_execve(), NULL, path, argv, environ);
 }
 
 FT_EXPORT(int, execlp, (const char *path, const char *arg, ...))
@@ -219,7 +236,7 @@ FT_EXPORT(int, execlp, (const char *path, const char *arg, ...))
     va_end(list);
     if (!ft_enter())
         return real_execvpe()(path, argv, environ);
-    return exec_by(FT_CALL_ID_execlp, real_execvpe(), NULL, path, argv, environ);
+    return exec_found(FT_CALL_ID_execlp, real_execvpe(), NULL, path, argv, environ);
 }
 
 FT_EXPORT(int, execle, (const char *path, const char *arg, ...))
@@ -230,7 +247,7 @@ FT_EXPORT(int, execle, (const char *path, const char *arg, ...))
     va_end(list);
     if (!ft_enter())
         return real_execve()(path, argv, envp);
-    return exec_by(FT_CALL_ID_execle, real_execve(), NULL, path, argv, envp);
+    return exec_path(FT_CALL_ID_execle, real_execve(), NULL, path, argv, envp);
 }
 
 FT_EXPORT(int, execveat, (int dirfd, const char *path, char *const *argv, char *const *envp, int flags))

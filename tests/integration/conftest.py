@@ -68,10 +68,13 @@ def pytest_sessionstart(session):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """A skip is never silent: its reason is printed whatever the options are."""
+    """A skip is never silent: its reason is printed whatever the options are; and what a test says by record_property."""
     for report in terminalreporter.getreports("skipped"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         terminalreporter.write_line(f"skipped: {report.nodeid}: {reason}")
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
 
 
 os.umask(0o022)

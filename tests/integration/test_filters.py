@@ -49,3 +49,32 @@ def test_a_fifo_in_the_policys_place_does_not_hold_the_program(tap):
     os.mkfifo(tap.folder / "s.policy")
     env = harness.clean_environment(LD_PRELOAD=harness.PRELOAD, FLOWTAP="1", FLOWTAP_SOCKET=tap.folder / "s")
     assert tap.plain(["cat", "/etc/hostname"], env=env, deadline=20).same() == tap.plain(["cat", "/etc/hostname"]).same()
+
+
+def test_a_variable_narrows_what_the_site_includes(tap):
+    daemon = tap.daemon(f"include={tap.work}/a*")
+    for name in ("a1", "a2", "b1"):
+        assert daemon.call([harness.program("touch_all"), name], cwd=tap.work, env={"FLOWTAP_INCLUDE": f"{tap.work}/*1"}).returncode == 0
+    paths = {e["path"] for e in daemon.stop().events(name="open")}
+    assert paths == {str(tap.work / "a1")}
+
+
+def test_a_policy_of_another_user_is_not_trusted(tap):
+    harness.needs(os.geteuid() == 0, "giving a file away needs root")
+    daemon = tap.daemon()
+    policy = f"{daemon.socket}.policy"
+    os.chown(policy, 65534, 65534)
+    assert daemon.call([harness.program("touch_all"), "x"], cwd=tap.work).returncode == 0
+    done = harness.call([harness.FLOWTAP, "doctor"], env=daemon.env())
+    assert done.returncode == 1 and b"another user" in done.stdout, done.stdout
+    daemon.process.terminate()
+    assert daemon.process.wait(harness.DEADLINE_S) == 0
+    assert not list(daemon.spool.rglob("*.flow"))
+
+
+def test_long_variables_come_back_too(tap):
+    long = ":".join(f"/nowhere/{i}" + "/long" * 50 + "/*" for i in range(25))
+    code = "import subprocess\nsubprocess.run(['/usr/bin/env'], env={})"
+    trace = tap.run(["/usr/bin/python3", "-c", code], env={"FLOWTAP_EXCLUDE": long})
+    assert f"FLOWTAP_EXCLUDE={long}".encode() in trace.ran.stdout.splitlines()
+    assert trace.image("/env")["settings_ignored"] == 0

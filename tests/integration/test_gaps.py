@@ -131,3 +131,14 @@ def test_a_child_in_a_session_of_its_own_is_no_gap(tap):
     trace = daemon.stop()
     assert len({p["job"] for p in trace.processes()}) > 1
     assert trace.gaps() == []
+
+
+def test_the_dynamic_loader_is_no_static_program(tap):
+    loader = os.path.realpath("/lib64/ld-linux-x86-64.so.2")
+    link = tap.work / "loader"
+    link.symlink_to(loader)
+    trace = tap.run(["sh", "-c", f"{link} /bin/cat /etc/hostname; {loader} /bin/cat /etc/hostname; true"])
+    assert trace.count(name="read", path="/etc/hostname") >= 2
+    assert trace.gaps() == []
+    trace = tap.run(["sh", "-c", f"{link} --help; true"])
+    assert [g["kind"] for g in trace.gaps()] == ["not_attached"]

@@ -5,8 +5,8 @@ import re
 
 import tree
 
-# The oldest glibc that the library may ask for.
-GLIBC_FLOOR = (2, 34)
+# At most so many, however many calls there are: each is work for every process that starts.
+RELOCATIONS_MAX = 64
 STATIC_TLS_BYTES = 128
 
 # Exported besides the interposed calls: what libflowtap.so looks for, and what AddressSanitizer's runtime asks for options.
@@ -46,7 +46,31 @@ def test_it_asks_for_no_private_and_no_new_glibc():
     wanted = set(re.findall(r"\bGLIBC_(\w[\w.]*)", tree.run("objdump", "-T", tree.PRELOAD)))
     assert "PRIVATE" not in wanted
     newest = max(tuple(map(int, version.split("."))) for version in wanted)
-    assert newest <= GLIBC_FLOOR, f"GLIBC_{'.'.join(map(str, newest))}"
+    stated = re.search(r"asks for symbols up to GLIBC_([\d.]+)\n", tree.text("README.md"))
+    assert stated and newest == tuple(map(int, stated[1].split("."))), f"GLIBC_{'.'.join(map(str, newest))}"
+
+
+def relocations():
+    listed = tree.run("readelf", "-rW", tree.PRELOAD)
+    return [line.split() for line in listed.splitlines() if re.match(r"[0-9a-f]{16} ", line)]
+
+
+def test_what_a_start_costs_does_not_grow_with_the_calls():
+    assert len(relocations()) < RELOCATIONS_MAX < len(tree.call_table()) / 4
+
+
+def test_it_finds_its_own_data_before_it_is_relocated():
+    """An IFUNC resolver of another library may call it then: nothing of its own may lie behind the offset table."""
+    sections = tree.run("readelf", "-SW", tree.PRELOAD)
+    address, size = re.search(r" \.got +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", sections).groups()
+    start, end = int(address, 16), int(address, 16) + int(size, 16)
+    in_table = [r for r in relocations() if start <= int(r[0], 16) < end]
+    assert in_table and not [r for r in in_table if r[2].endswith("_RELATIVE")]
+
+
+def test_it_is_read_only_after_relocation_and_binds_at_once():
+    assert re.search(r"\(FLAGS_1\).*\bNOW\b", dynamic()) and "GNU_RELRO" in segments()
+    assert not [line for line in segments().splitlines() if re.match(r" +LOAD .* RWE", line)]
 
 
 def defined(library):

@@ -3,6 +3,8 @@
 // CFLAGS: -fno-builtin -U_FORTIFY_SOURCE
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -78,6 +80,28 @@ static void failing(int fd)
     FAILS(ESPIPE, "lseek", NULL, pipes[0], NA, NA, lseek(pipes[0], 0, SEEK_SET));
 }
 
+static void ignored(int number)
+{
+    (void)number;
+}
+
+// Less than was asked for, nothing now, and nothing because a signal came.
+static void short_and_interrupted(void)
+{
+    int p[2];
+    struct sigaction action = {.sa_handler = ignored}; // no SA_RESTART
+    struct itimerval often = {{0, 1000}, {0, 1000}}, never = {0};
+    CHECK(CALL("pipe", NULL, NA, NA, NA, pipe(p)) == 0);
+    GIVES(3, "write", NULL, p[1], 3, NONE, write(p[1], buffer, 3));
+    GIVES(3, "read", NULL, p[0], 10, NONE, read(p[0], buffer, 10));
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
+    FAILS(EINTR, "read", NULL, p[0], 10, NONE, read(p[0], buffer, 10));
+    FAILS(EINTR, "readv", NULL, p[0], 60, NONE, readv(p[0], parts, 3));
+    CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    GIVES(0, "close", NULL, p[1], NA, NA, close(p[1]));
+    GIVES(0, "read", NULL, p[0], 10, NONE, read(p[0], buffer, 10));
+}
+
 static void syncs(int fd)
 {
     GIVES(0, "fsync", "out", fd, NA, NA, fsync(fd));
@@ -96,5 +120,6 @@ int main(void)
     unknown_offsets();
     failing(fd);
     syncs(fd);
+    short_and_interrupted();
     return 0;
 }

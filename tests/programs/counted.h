@@ -8,12 +8,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifdef __cplusplus
+#include <atomic>
+using std::atomic_fetch_add;
+using std::atomic_load;
+using std::atomic_long;
+#else
+#include <stdatomic.h>
+#endif
 
 enum { COUNTED_MAX = 64 };
 

@@ -100,6 +100,16 @@ static void seeks(void)
         CHECK(fseek(f, i * 591L, SEEK_SET) == 0 && fwrite(room, 1, 33, f) == 33);
     }
     fclose(f);
+    f = fopen("beyond", "w+");
+    for (int i = 0; i < 20; i++) {
+        CHECK(fseek(f, i * 5000L + 77, SEEK_SET) == 0 && fwrite(text, 1, 100, f) == 100);
+        CHECK(fseek(f, i * 5000L + 177, SEEK_SET) == 0 && fseek(f, i * 2500L, SEEK_SET) == 0);
+    }
+    fclose(f);
+    f = made("direct", "r", 0);
+    CHECK(fread(room, 1, 8192, f) == 8192 && fread(room, 1, 4096, f) == 4096 && fseek(f, 8200, SEEK_SET) == 0);
+    CHECK(fgetc(f) != EOF && fseek(f, 8300, SEEK_SET) == 0 && fseek(f, 40000, SEEK_SET) == 0 && fgetc(f) == EOF);
+    fclose(f);
     f = fopen("unseen", "w+");
     __fsetlocking(f, FSETLOCKING_BYCALLER);
     for (int i = 0; i < 100; i++) {

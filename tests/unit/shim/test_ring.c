@@ -13,11 +13,9 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/time.h>
-#include <unistd.h>
 
-#include "client/shim/shim.h"
+#include "tests/unit/shim/segment_fixture.h"
 
 enum { CHUNKS = 64, THREADS = 4, RECORDS = 100000, NUMBERS = (THREADS + 1) * RECORDS };
 
@@ -28,24 +26,7 @@ static volatile uint32_t from_handler; /* of this thread's handler */
 static int setup(void **state)
 {
     (void)state;
-    struct ft_process *p = &ft_process;
-    memset(p, 0, sizeof(*p));
-    memset(&ft_thread, 0, sizeof(ft_thread));
-    p->totals_page = 1;
-    p->hello_page = 2;
-    p->totals_more_page = 3;
-    p->lines_page = 6;
-    p->lines_max = 64;
-    p->pool_page = 7;
-    p->chunks_max = p->chunks_by_shim = CHUNKS;
-    p->lines_used = 1;
-    p->totals_ready = 1;
-    p->pid = (uint32_t)getpid();
-    p->clock = FT_CLOCK_TICKS;
-    p->bytes = (uint64_t)(p->pool_page + CHUNKS) * FT_PAGE_BYTES;
-    p->base = (uint64_t)(uintptr_t)mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_int_not_equal(p->base, (uint64_t)(uintptr_t)MAP_FAILED);
-    ft_wiped.base = p->base;
+    ft_fixture_make(CHUNKS);
     seen = calloc(NUMBERS, 1);
     is_over = 0;
     from_handler = 0;
@@ -55,8 +36,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    munmap((void *)(uintptr_t)ft_process.base, ft_process.bytes);
-    ft_wiped.base = 0;
+    ft_fixture_remove();
     free(seen);
     return 0;
 }
