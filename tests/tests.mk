@@ -7,6 +7,7 @@
 # | make fuzz-short      each fuzz target for a few seconds     make fuzz          each for FUZZ_SECONDS (3600)
 # | make bench           the figures                            make soak          the long integration tests
 # | make repeat N=20 ARGS="-k fork"   chosen integration tests N times, to the first failure
+# | make generate        bin/flowtap-generate, which makes traces of any size
 # | make format          rewrite with clang-format              make format-check  only look
 
 VENV := build/venv
@@ -83,17 +84,35 @@ repeat: all test-programs
 
 # ---------------------------------------------------------------------------------------------------------------- bench
 
+# tests/generate makes traces of any size: a program, and what the other figures take theirs from.
+
+GENERATE_OBJ := $(call object,obj,$(wildcard tests/generate/*.c))
+GENERATE_LIB := $(O)/obj/generate.a
+GENERATE := $(O)/bin/flowtap-generate
 BENCH_SRC := $(wildcard tests/bench/*.c)
 BENCH_BIN := $(BENCH_SRC:%.c=$(O)/%)
 
-$(BENCH_BIN): $(O)/%: %.c tests/tests.mk $(PROTO_LIB)
+$(GENERATE_LIB): $(filter-out %/main.o,$(GENERATE_OBJ))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(GENERATE): $(filter %/main.o,$(GENERATE_OBJ)) $(GENERATE_LIB) $(PROTO_LIB)
+	$(call say,LD)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HOST_LDFLAGS) -o $@ $^ $(PROTO_LIBS)
+
+.PHONY: generate
+generate: $(GENERATE)
+
+$(BENCH_BIN): $(O)/%: %.c tests/tests.mk $(GENERATE_LIB) $(PROTO_LIB)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -I$(O)/gen -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(call said,LDFLAGS) \
-		-Wl,--as-needed $(PROTO_LIB) $(PROTO_LIBS) -ldl
+		-Wl,--as-needed $(GENERATE_LIB) $(PROTO_LIB) $(PROTO_LIBS) -ldl
 
 .PHONY: bench
-bench: all $(BENCH_BIN)
+bench: all $(BENCH_BIN) $(GENERATE)
 	tests/bench/run --build $(O) $(ARGS)
 
 # ----------------------------------------------------------------------------------------------------------------- fuzz
