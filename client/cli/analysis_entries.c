@@ -46,19 +46,23 @@ static void read_reader(struct ft_entries *entries, const struct ft_trace_set *s
 {
     const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
     uint32_t most = ft_trace_reader_file_max(reader);
-    entries->of[r] = ft_cli_alloc(((size_t)most + 1) * sizeof(uint32_t));
-    entries->of[r][0] = FT_ENTRY_NONE;
+    entries->of[r] = ft_cli_alloc(((size_t)most + 1) * sizeof(struct ft_entry_ref));
+    entries->of[r][0] = (struct ft_entry_ref){.entry = FT_ENTRY_NONE, .file_class = FT_FILE_CLASS_NONE};
     for (uint32_t id = 1; id <= most; id++) {
         uint32_t set_file = ft_trace_set_file_of(set, r, id);
-        entries->of[r][id] = FT_ENTRY_NONE;
+        const struct ft_trace_file *record = ft_trace_reader_file(reader, id);
+        entries->of[r][id] = (struct ft_entry_ref){.entry = FT_ENTRY_NONE,
+                                                   .file_class = (uint8_t)ft_trace_reader_file_class(reader, id),
+                                                   .is_identified = ft_entry_is_identified(record),
+                                                   .is_memory = record && record->kind == FT_FILE_KIND_MEMORY};
         if (set_file < ft_trace_set_file_count(set)) {
             struct ft_entry entry = {.path = ft_trace_reader_file_path(reader, id),
                                      .host = ft_trace_set_reader_host(set, r),
                                      .set_file = set_file,
                                      .reader = r,
-                                     .record = ft_trace_reader_file(reader, id),
+                                     .record = record,
                                      .path_id = FT_ENTRY_NONE};
-            entries->of[r][id] = entry_of(entries, map, key, entry);
+            entries->of[r][id].entry = entry_of(entries, map, key, entry);
         }
     }
 }
@@ -116,7 +120,7 @@ void ft_entries_read(struct ft_entries *entries, const struct ft_trace_set *set)
     memset(entries, 0, sizeof(*entries));
     ft_map_init(&map);
     entries->reader_count = ft_trace_set_reader_count(set);
-    entries->of = ft_cli_alloc(entries->reader_count * sizeof(*entries->of));
+    entries->of = ft_cli_alloc(entries->reader_count * sizeof(struct ft_entry_ref *));
     for (uint32_t r = 0; r < entries->reader_count; r++) {
         read_reader(entries, set, r, &map, &key);
     }
@@ -125,8 +129,8 @@ void ft_entries_read(struct ft_entries *entries, const struct ft_trace_set *set)
     for (uint32_t r = 0; r < entries->reader_count; r++) {
         uint32_t most = ft_trace_reader_file_max(ft_trace_set_reader(set, r));
         for (uint32_t id = 1; id <= most; id++) {
-            uint32_t at = entries->of[r][id];
-            entries->of[r][id] = at == FT_ENTRY_NONE ? at : same[at];
+            uint32_t at = entries->of[r][id].entry;
+            entries->of[r][id].entry = at == FT_ENTRY_NONE ? at : same[at];
         }
     }
     free(same);

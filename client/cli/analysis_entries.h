@@ -22,10 +22,17 @@ struct ft_entry {
         path_id; /* the same for entries of one host and path; only where others have the same set_file, else NONE */
 };
 
+/* What a scan needs to know of a file id, close together. */
+struct ft_entry_ref {
+    uint32_t entry;     /* index, or FT_ENTRY_NONE */
+    uint8_t file_class; /* enum ft_file_class */
+    bool is_identified, is_memory;
+};
+
 struct ft_entries {
     struct ft_entry *items;
     size_t count, space;
-    uint32_t **of; /* by reader and file id: index of the entry, or FT_ENTRY_NONE */
+    struct ft_entry_ref **of; /* by reader and file id */
     size_t reader_count;
 };
 

@@ -90,7 +90,7 @@ static void *work(void *worker_untyped)
 {
     struct worker *worker = worker_untyped;
     struct queue *queue = worker->queue;
-    const struct ft_scan_work *common = worker->part.work;
+    struct ft_scan_work *common = worker->part.work;
     for (;;) {
         pthread_mutex_lock(&queue->lock);
         size_t ticket = queue->next_ticket++;
@@ -109,22 +109,6 @@ static void *work(void *worker_untyped)
     }
 }
 
-void ft_scan_add_file(struct ft_file_sum *to, const struct ft_file_sum *from)
-{
-    to->first_ns = from->first_ns < to->first_ns ? from->first_ns : to->first_ns;
-    to->events += from->events;
-    to->reads += from->reads;
-    to->writes += from->writes;
-    to->metadata += from->metadata;
-    to->opens += from->opens;
-    to->errors += from->errors;
-    to->read_bytes += from->read_bytes;
-    to->written_bytes += from->written_bytes;
-    to->read_time_ns += from->read_time_ns;
-    to->write_time_ns += from->write_time_ns;
-    to->metadata_time_ns += from->metadata_time_ns;
-}
-
 static void add_process_sum(struct ft_process_sum *to, const struct ft_process_sum *from)
 {
     to->events += from->events;
@@ -134,24 +118,17 @@ static void add_process_sum(struct ft_process_sum *to, const struct ft_process_s
     to->kernel_like_bytes += from->kernel_like_bytes;
 }
 
-/* One part's sums go into the whole; `touched` gathers the pairs of all parts. */
-static void add_part(struct ft_scan *scan, const struct ft_scan_part *part, struct ft_map *touched)
+/* One part's sums go into the whole. */
+static void add_part(struct ft_scan *scan, const struct ft_scan_part *part)
 {
     for (size_t p = 0; p < scan->process_count; p++) {
         add_process_sum(&scan->processes[p], &part->processes[p]);
-    }
-    for (size_t f = 0; part->files && f < scan->file_count; f++) {
-        ft_scan_add_file(&scan->files[f], &part->files[f]);
-    }
-    for (size_t i = 0; i < part->touched.count; i++) {
-        ft_map_intern(touched, part->touched.keys + part->touched.entries[i].at, part->touched.entries[i].bytes, 0,
-                      NULL);
     }
     ft_reuse_marks_append(&scan->marks, &part->marks);
     scan->rows += part->rows;
 }
 
-static int start_workers(struct worker *workers, int wanted, struct queue *queue, const struct ft_scan_work *common)
+static int start_workers(struct worker *workers, int wanted, struct queue *queue, struct ft_scan_work *common)
 {
     int started = 0;
     for (int i = 0; i < wanted; i++) {
@@ -171,7 +148,7 @@ static int start_workers(struct worker *workers, int wanted, struct queue *queue
     return started;
 }
 
-static void run_workers(struct ft_scan *scan, struct queue *queue, const struct ft_scan_work *common)
+static void run_workers(struct ft_scan *scan, struct queue *queue, struct ft_scan_work *common)
 {
     struct worker workers[WORKERS_MAX];
     memset(workers, 0, sizeof(workers));
@@ -179,8 +156,6 @@ static void run_workers(struct ft_scan *scan, struct queue *queue, const struct 
     int wanted = processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (int)processors;
     wanted = queue->count < 4 ? 1 : wanted;
     int started = start_workers(workers, wanted, queue, common);
-    struct ft_map touched;
-    ft_map_init(&touched);
     for (int i = started - 1; i >= 0; i--) {
         if (i == started - 1) {
             work(&workers[i]);
@@ -189,14 +164,10 @@ static void run_workers(struct ft_scan *scan, struct queue *queue, const struct 
         }
     }
     for (int i = 0; i < started; i++) {
-        add_part(scan, &workers[i].part, &touched);
+        add_part(scan, &workers[i].part);
         ft_scan_part_fini(&workers[i].part);
         ft_trace_decoder_destroy(workers[i].decoder);
     }
-    if (common->parts & FT_SCAN_FILES) {
-        ft_scan_join_files(scan, &touched);
-    }
-    ft_map_fini(&touched);
     scan->bad_blocks = queue->bad_blocks + (queue->count - queue->turn);
 }
 
@@ -216,13 +187,20 @@ int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned 
     struct ft_scan_work common = {.set = set,
                                   .entries = &scan->entries,
                                   .calls = ft_scan_make_calls(set),
-                                  .file_count = scan->file_count,
+                                  .files = scan->files,
                                   .process_count = scan->process_count,
                                   .parts = parts};
     queue.blocks = blocks;
+    ft_touched_init(&common.touched, scan->process_count, scan->file_count);
+    pthread_mutex_init(&common.files_lock, NULL);
     pthread_mutex_init(&queue.lock, NULL);
     pthread_cond_init(&queue.turned, NULL);
     run_workers(scan, &queue, &common);
+    if (parts & FT_SCAN_FILES) {
+        ft_scan_join_files(scan, &common.touched);
+    }
+    pthread_mutex_destroy(&common.files_lock);
+    ft_touched_fini(&common.touched);
     pthread_cond_destroy(&queue.turned);
     pthread_mutex_destroy(&queue.lock);
     free(common.calls);

@@ -9,19 +9,9 @@
 #include "client/cli/analysis_entries.h"
 #include "client/cli/analysis_intervals.h"
 #include "client/cli/analysis_reuse.h"
-#include "client/cli/map.h"
+#include "client/cli/analysis_scan_files.h"
 #include "client/cli/progress.h"
 #include "proto/trace_set.h"
-
-struct ft_file_sum {
-    int64_t first_ns; /* first event that is known to be this file's, since the epoch; INT64_MAX: none */
-    uint64_t events;  /* all of this file's, whatever they are */
-    uint64_t reads, writes, metadata, opens, errors;
-    uint64_t read_bytes, written_bytes;
-    uint64_t read_time_ns, write_time_ns, metadata_time_ns;
-    uint32_t processes;    /* that touched it */
-    uint32_t last_process; /* index + 1 of the last one seen */
-};
 
 struct ft_process_sum {
     uint64_t events;

@@ -53,29 +53,40 @@ static void join_group(struct ft_scan *scan, const struct member *members, size_
         uint32_t root = members[paths[i].root].entry, entry = members[i].entry;
         roots[entry] = root;
         if (root != entry) {
-            ft_scan_add_file(&scan->files[root], &scan->files[entry]);
+            ft_file_sum_add(&scan->files[root], &scan->files[entry]);
             memset(&scan->files[entry], 0, sizeof(scan->files[entry]));
         }
     }
     free(paths);
 }
 
-static void count_processes(struct ft_scan *scan, const struct ft_map *touched, const uint32_t *roots)
+struct counting {
+    struct ft_file_sum *files;
+    const uint32_t *roots;
+    uint32_t *counted; /* by entry: the last process counted + 1 */
+    uint32_t process;
+};
+
+/* Two paths of one file that a process touched count once. */
+static void count_process(void *counting_untyped, uint32_t file)
 {
-    struct ft_map pairs;
-    ft_map_init(&pairs);
-    for (size_t i = 0; i < touched->count; i++) {
-        uint32_t key[2];
-        bool is_new;
-        memcpy(key, touched->keys + touched->entries[i].at, sizeof(key));
-        key[0] = roots[key[0]];
-        ft_map_intern(&pairs, key, sizeof(key), 0, &is_new);
-        scan->files[key[0]].processes += is_new;
-    }
-    ft_map_fini(&pairs);
+    struct counting *counting = counting_untyped;
+    uint32_t root = counting->roots[file];
+    counting->files[root].processes += counting->counted[root] != counting->process + 1;
+    counting->counted[root] = counting->process + 1;
 }
 
-void ft_scan_join_files(struct ft_scan *scan, const struct ft_map *touched)
+static void count_processes(struct ft_scan *scan, const struct ft_touched *touched, const uint32_t *roots)
+{
+    struct counting counting = {
+        .files = scan->files, .roots = roots, .counted = ft_cli_alloc(scan->file_count * sizeof(uint32_t))};
+    for (; counting.process < scan->process_count; counting.process++) {
+        ft_touched_each(touched, counting.process, count_process, &counting);
+    }
+    free(counting.counted);
+}
+
+void ft_scan_join_files(struct ft_scan *scan, const struct ft_touched *touched)
 {
     size_t count, end;
     uint32_t *roots = ft_cli_alloc(scan->file_count * sizeof(*roots));

@@ -36,25 +36,18 @@ struct ft_scan_call (*ft_scan_make_calls(const struct ft_trace_set *set))[FT_TRA
     return calls;
 }
 
-void ft_scan_part_init(struct ft_scan_part *part, const struct ft_scan_work *work)
+void ft_scan_part_init(struct ft_scan_part *part, struct ft_scan_work *work)
 {
     memset(part, 0, sizeof(*part));
     part->work = work;
-    if (work->parts & FT_SCAN_FILES) {
-        part->files = ft_cli_alloc(work->file_count * sizeof(*part->files));
-        for (size_t f = 0; f < work->file_count; f++) {
-            part->files[f].first_ns = INT64_MAX;
-        }
-    }
     part->processes = ft_cli_alloc(work->process_count * sizeof(*part->processes));
-    ft_map_init(&part->touched);
 }
 
 void ft_scan_part_fini(struct ft_scan_part *part)
 {
-    free(part->files);
+    ft_scan_files_fini(&part->files);
+    free(part->run_files);
     free(part->processes);
-    ft_map_fini(&part->touched);
     ft_reuse_marks_fini(&part->marks);
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         ft_intervals_fini(&part->lists[kind]);
@@ -80,22 +73,28 @@ static int64_t realtime_of(const struct ft_scan_part *part, int64_t mono_ns)
     return clamp(clamp(mono_ns) + part->realtime_offset_ns);
 }
 
-static uint32_t index_of(const struct ft_scan_part *part, uint32_t file_id)
+static struct ft_entry_ref ref_of(const struct ft_scan_part *part, uint32_t file_id)
 {
-    bool is_known = file_id <= ft_trace_reader_file_max(part->reader);
-    return is_known ? part->work->entries->of[part->reader_index][file_id] : FT_ENTRY_NONE;
+    if (file_id <= part->file_max) {
+        return part->refs[file_id];
+    }
+    return (struct ft_entry_ref){.entry = FT_ENTRY_NONE, .file_class = FT_FILE_CLASS_UNKNOWN};
 }
 
-static void touch(struct ft_scan_part *part, uint32_t file)
+static struct ft_file_sum *touch(struct ft_scan_part *part, uint32_t entry)
 {
     const struct ft_scan_batch *batch = &part->batch;
-    struct ft_file_sum *sum = &part->files[file];
-    sum->events += batch->count;
-    if (sum->last_process != batch->process + 1 && batch->process != FT_TRACE_SET_NONE) {
-        uint32_t key[2] = {file, batch->process};
-        ft_map_intern(&part->touched, key, sizeof(key), 0, NULL);
-        sum->last_process = batch->process + 1;
+    struct ft_scan_file *file = ft_scan_files_get(&part->files, entry);
+    file->sum.events += batch->count;
+    if (file->run != part->run && batch->process != FT_TRACE_SET_NONE) {
+        if (part->run_file_count == part->run_file_space) {
+            part->run_file_space = part->run_file_space ? part->run_file_space * 2 : 256;
+            part->run_files = ft_cli_realloc(part->run_files, part->run_file_space, sizeof(*part->run_files));
+        }
+        part->run_files[part->run_file_count++] = entry;
+        file->run = part->run;
     }
+    return &file->sum;
 }
 
 static void add_to_file(struct ft_file_sum *sum, const struct ft_scan_batch *batch, unsigned group)
@@ -130,16 +129,15 @@ static void add_files(struct ft_scan_part *part)
     const struct ft_scan_batch *batch = &part->batch;
     bool is_transfer = batch->call->group == FT_GROUP_TRANSFER;
     if (batch->file != FT_ENTRY_NONE) {
-        struct ft_file_sum *sum = &part->files[batch->file];
+        struct ft_file_sum *sum = touch(part, batch->file);
         sum->first_ns = batch->is_identified && batch->first_ns < sum->first_ns ? batch->first_ns : sum->first_ns;
-        touch(part, batch->file);
-        add_to_file(&part->files[batch->file], batch, is_transfer ? (unsigned)FT_GROUP_READ : batch->call->group);
+        add_to_file(sum, batch, is_transfer ? (unsigned)FT_GROUP_READ : batch->call->group);
     }
     if (batch->file2 != FT_ENTRY_NONE && batch->file2 != batch->file) {
         touch(part, batch->file2);
     }
     if (batch->file2 != FT_ENTRY_NONE && is_transfer) {
-        add_to_file(&part->files[batch->file2], batch, FT_GROUP_WRITE);
+        add_to_file(&ft_scan_files_get(&part->files, batch->file2)->sum, batch, FT_GROUP_WRITE);
     }
 }
 
@@ -171,22 +169,20 @@ static void end_batch(struct ft_scan_part *part)
 
 static void begin_batch(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t process)
 {
-    const struct ft_trace_reader *reader = part->reader;
     unsigned call = rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0;
-    const struct ft_trace_file *record = ft_trace_reader_file(reader, rows->file[i]);
+    struct ft_entry_ref ref = ref_of(part, rows->file[i]), ref2 = ref_of(part, rows->file2[i]);
     part->batch = (struct ft_scan_batch){.call = &part->work->calls[part->reader_index][call],
                                          .call_id = rows->call[i],
                                          .file_id = rows->file[i],
                                          .file2_id = rows->file2[i],
-                                         .file = index_of(part, rows->file[i]),
-                                         .file2 = index_of(part, rows->file2[i]),
+                                         .file = ref.entry,
+                                         .file2 = ref2.entry,
                                          .process = process,
                                          .first_ns = rows->start_ns ? realtime_of(part, rows->start_ns[i]) : 0,
-                                         .is_identified = ft_entry_is_identified(record),
-                                         .is_memory = record && record->kind == FT_FILE_KIND_MEMORY};
+                                         .is_identified = ref.is_identified,
+                                         .is_memory = ref.is_memory};
     if (part->batch.call->is_counted) {
-        part->batch.mask = ft_count_of(part->batch.call->group, ft_trace_reader_file_class(reader, rows->file[i]),
-                                       ft_trace_reader_file_class(reader, rows->file2[i]));
+        part->batch.mask = ft_count_of(part->batch.call->group, ref.file_class, ref2.file_class);
     }
 }
 
@@ -261,6 +257,10 @@ static void begin_block(struct ft_scan_part *part, size_t reader)
 {
     part->reader = ft_trace_set_reader(part->work->set, reader);
     part->reader_index = reader;
+    part->refs = part->work->entries->of[reader];
+    part->file_max = ft_trace_reader_file_max(part->reader);
+    part->run = 0;
+    ft_scan_files_clear(&part->files);
     part->realtime_offset_ns = clamp(ft_trace_set_realtime_ns(part->work->set, reader, 0));
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         part->lists[kind].count = 0;
@@ -273,6 +273,8 @@ static void add_run(struct ft_scan_part *part, const struct ft_rows *rows, const
     if (process != FT_TRACE_SET_NONE) {
         part->processes[process].events += run->count;
     }
+    part->run++;
+    part->run_file_count = 0;
     for (size_t i = run->first; i < (size_t)run->first + run->count; i++) {
         if (rows->kind[i] == FT_EVENT_CALL) {
             add_call(part, rows, i, process);
@@ -281,6 +283,9 @@ static void add_run(struct ft_scan_part *part, const struct ft_rows *rows, const
         }
     }
     end_batch(part);
+    if (part->run_file_count > 0) {
+        ft_touched_add(&part->work->touched, process, part->run_files, part->run_file_count);
+    }
 }
 
 void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows)
@@ -288,6 +293,11 @@ void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_
     begin_block(part, reader);
     for (size_t r = 0; r < rows->run_count; r++) {
         add_run(part, rows, &rows->runs[r]);
+    }
+    if (part->files.count > 0) {
+        pthread_mutex_lock(&part->work->files_lock);
+        ft_scan_files_add_to(&part->files, part->work->files);
+        pthread_mutex_unlock(&part->work->files_lock);
     }
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         ft_intervals_normalize(&part->lists[kind]);

@@ -3,7 +3,10 @@
 #ifndef FT_CLI_ANALYSIS_SCAN_PART_H
 #define FT_CLI_ANALYSIS_SCAN_PART_H
 
+#include <pthread.h>
+
 #include "client/cli/analysis_scan.h"
+#include "client/cli/analysis_touched.h"
 
 struct ft_scan_call {
     uint8_t group;        /* enum ft_group */
@@ -13,12 +16,15 @@ struct ft_scan_call {
     bool is_counted, is_open;
 };
 
-/* What all threads read. */
+/* What all threads read, and add to. */
 struct ft_scan_work {
     const struct ft_trace_set *set;
     const struct ft_entries *entries;
     struct ft_scan_call (*calls)[FT_TRACE_CALL_MAX]; /* by reader */
-    size_t file_count, process_count;
+    struct ft_file_sum *files;                       /* by entry, under files_lock */
+    pthread_mutex_t files_lock;
+    struct ft_touched touched;
+    size_t process_count;
     unsigned parts;
 };
 
@@ -36,16 +42,20 @@ struct ft_scan_batch {
 };
 
 struct ft_scan_part {
-    const struct ft_scan_work *work;
+    struct ft_scan_work *work;
     /* of the block at hand */
     const struct ft_trace_reader *reader;
     size_t reader_index;
+    const struct ft_entry_ref *refs; /* by file id up to file_max */
+    uint32_t file_max;
     int64_t realtime_offset_ns;
     struct ft_scan_batch batch;
+    struct ft_scan_files files;
+    uint32_t *run_files; /* entries that the run at hand touched, each once */
+    size_t run_file_count, run_file_space;
+    uint32_t run; /* counted from 1 */
     /* added up */
-    struct ft_file_sum *files;
     struct ft_process_sum *processes;
-    struct ft_map touched; /* (file, process) */
     struct ft_intervals lists[FT_SWEEP_COUNT];
     struct ft_reuse_marks marks;
     uint64_t rows;
@@ -53,15 +63,13 @@ struct ft_scan_part {
 
 struct ft_scan_call (*ft_scan_make_calls(const struct ft_trace_set *set))[FT_TRACE_CALL_MAX];
 
-void ft_scan_part_init(struct ft_scan_part *part, const struct ft_scan_work *work);
+void ft_scan_part_init(struct ft_scan_part *part, struct ft_scan_work *work);
 void ft_scan_part_fini(struct ft_scan_part *part);
 uint32_t ft_scan_part_columns(unsigned parts);
 /* Adds a block's rows; leaves its intervals, normal, in `lists`. */
 void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows);
 
-/* Adds everything but `processes` and `last_process`. */
-void ft_scan_add_file(struct ft_file_sum *to, const struct ft_file_sum *from);
-/* After all parts: entries that are one file become one; `touched` holds the (entry, process) pairs of all parts. */
-void ft_scan_join_files(struct ft_scan *scan, const struct ft_map *touched);
+/* After all parts: entries that are one file become one, and the processes of each are counted. */
+void ft_scan_join_files(struct ft_scan *scan, const struct ft_touched *touched);
 
 #endif

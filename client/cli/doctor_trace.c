@@ -11,6 +11,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/doctor.h"
 #include "client/cli/doctor_trace.h"
+#include "client/cli/map.h"
 #include "client/cli/units.h"
 
 /* Below that, what libc and the kernel read beside the program's own calls may be more than these. */
