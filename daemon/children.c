@@ -245,9 +245,10 @@ static void note_spawn(struct ft_drain *drain, struct ft_process *process, const
 // The shell of system and popen has no pid here: it is a gap at once where it is known that it cannot attach.
 static void note_shell(struct ft_drain *drain, const struct ft_record_event *record)
 {
-    struct ft_exe_verdict verdict = ft_missing_by_follow(FT_FOLLOW_OF(record->flags));
+    unsigned follow = FT_FOLLOW_OF(record->flags);
+    struct ft_exe_verdict verdict = ft_missing_by_follow(follow);
     struct ft_children_expected one = {.path = "/bin/sh"};
-    if (verdict.gap != FT_GAP_NOT_ATTACHED)
+    if (follow != FT_FOLLOW_ORDINARY && follow != FT_FOLLOW_LIMIT)
         put_gap(drain->writer, &one, verdict, drain->now_ns);
 }
 
@@ -260,6 +261,7 @@ void ft_children_note_call(struct ft_drain *drain, struct ft_process *process, s
         break;
     case FT_CALL_ID_fork:
     case FT_CALL_ID__Fork:
+    case FT_CALL_ID___fork:
     case FT_CALL_ID_clone: // one that shares memory and is waited for is a vfork: see its end
     case FT_CALL_ID_forkpty:
         note_fork(drain, process, record, start_ns);
@@ -305,11 +307,6 @@ void ft_children_note_over(struct ft_drain *drain, struct ft_process *process)
     }
 }
 
-static bool is_definite(struct ft_exe_verdict verdict)
-{
-    return verdict.gap == FT_GAP_STATIC || verdict.gap == FT_GAP_FOREIGN_ELF;
-}
-
 // An image that attached by another path than was executed: an interpreter, a link, or what a program that cannot be
 // traced executed in its turn.
 static void check_hidden(struct ft_children *children, struct ft_trace_writer *writer,
@@ -318,7 +315,7 @@ static void check_hidden(struct ft_children *children, struct ft_trace_writer *w
     if (one->way == FT_CHILDREN_FORKED || one->path[0] != '/' || attached->exe == ft_seen_hash(FT_BYTES(one->path)))
         return;
     struct ft_exe_verdict verdict = ft_exe_examine_again(one->path, children->known, FT_CHILDREN_VERDICTS);
-    if (is_definite(verdict))
+    if (verdict.is_certain)
         put_gap(writer, one, verdict, now_ns);
 }
 
@@ -346,7 +343,7 @@ static bool settle(struct ft_job *job, struct ft_trace_writer *writer, struct ft
         return true;
     bool is_running = ft_missing_is_alive(one);
     struct ft_exe_verdict verdict = ft_missing_find_reason(job, one, is_running);
-    bool may_come = is_running && (verdict.gap == FT_GAP_NOT_ATTACHED || verdict.gap == FT_GAP_CONTAINER) &&
+    bool may_come = is_running && !verdict.is_certain && verdict.gap != FT_GAP_SECURE_EXEC &&
                     one->follow == FT_FOLLOW_ORDINARY && !one->has_failed_gap;
     if (may_come && !all) {
         one->due_ns = now_ns + PATIENCE_NS;

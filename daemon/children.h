@@ -65,7 +65,8 @@ void ft_children_restore(struct ft_children *children, const struct ft_trace_exp
 // Whether a call makes or replaces a process.
 static inline bool ft_children_concern(unsigned call)
 {
-    return call - FT_CALL_ID_fork <= FT_CALL_ID_forkpty - FT_CALL_ID_fork || call == FT_CALL_ID_popen;
+    return call - FT_CALL_ID_fork <= FT_CALL_ID_forkpty - FT_CALL_ID_fork || call == FT_CALL_ID___fork ||
+           call == FT_CALL_ID_popen;
 }
 
 // A finished call of that kind that began at `start_ns`; and the end of a vfork, which tells the child's pid.

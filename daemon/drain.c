@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/children.h"
+#include "daemon/counted.h"
 #include "daemon/files.h"
 #include "daemon/lines.h"
 #include "daemon/plain.h"
@@ -226,6 +227,19 @@ static int take_application_event(struct ft_drain *drain, struct ft_process *pro
     return add_row(drain, process, &event);
 }
 
+static int take_gap(struct ft_drain *drain, struct ft_process *process, const struct ft_piece *piece,
+                    const uint64_t *record)
+{
+    uint32_t ignored, id = (uint32_t)(record[1] >> 32);
+    if (!keeps_rows(drain))
+        return 0;
+    int r = find_string(drain, process, piece, id, &ignored);
+    if (r == 0)
+        ft_counted_put_named(drain, process, FT_W0_CALL(record[0]), (uint32_t)record[1],
+                             ft_names_find(&process->names, id));
+    return r;
+}
+
 // One record. 0, WAIT, or -EBADMSG.
 static int take_record(struct ft_drain *drain, struct ft_process_line *line, const struct ft_piece *piece,
                        const uint64_t *record, unsigned slots)
@@ -257,6 +271,8 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
         ft_vfork_end(drain, process, line);
         ft_children_note_vfork_end(drain, process, line, (uint32_t)record[1]);
         return 0;
+    case FT_RECORD_GAP:
+        return take_gap(drain, process, piece, record);
     case FT_RECORD_TAGS:
         ft_lines_set_tag(process, line, (uint32_t)record[1], record[1] >> 32 & 1);
         return 0;

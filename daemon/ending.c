@@ -8,6 +8,7 @@
 
 #include "daemon/account.h"
 #include "daemon/children.h"
+#include "daemon/counted.h"
 #include "daemon/daemon.h"
 #include "daemon/exe.h"
 #include "daemon/log.h"
@@ -92,48 +93,6 @@ static void count_dropped(struct ft_status *status, const struct ft_process *pro
     ft_status_add(status, dropped_corrupt, process->dropped[FT_CAUSE_CORRUPT]);
 }
 
-static void put_gap(struct ft_drain *drain, const struct ft_process *process, enum ft_gap kind, uint64_t count,
-                    const char *reason)
-{
-    struct ft_trace_gap gap = {
-        .kind = (uint8_t)kind,
-        .pid = process->pid,
-        .process = process->trace_part == drain->part ? process->trace_id : 0,
-        .count = count,
-        .when_ns = drain->now_ns,
-        .exe = process->exe,
-        .reason = FT_BYTES(reason),
-    };
-    ft_trace_writer_put_gap(drain->writer, &gap);
-}
-
-static const struct {
-    enum ft_gap kind;
-    const char *reason;
-} shim_gaps[FT_SHIM_GAP_COUNT] = {
-    [FT_SHIM_GAP_SANDBOX] = {FT_GAP_SANDBOX,
-                             "under a seccomp filter no call of ours is made: children and images of it are not seen"},
-    [FT_SHIM_GAP_IO_URING] = {FT_GAP_IO_URING, "io_uring is used: what goes through the ring is not seen"},
-    [FT_SHIM_GAP_RAW_SYSCALL] = {FT_GAP_RAW_SYSCALL, "made by a raw system call"},
-    [FT_SHIM_GAP_DEEPBIND] = {FT_GAP_DEEPBIND, "loaded with RTLD_DEEPBIND: its calls bind past us"},
-    [FT_SHIM_GAP_CLONE_SHARED] = {FT_GAP_CLONE_SHARED, "clone with CLONE_VM and without a thread's memory of its own"},
-    [FT_SHIM_GAP_ENV_CLEANED] = {FT_GAP_ENV_CLEANED, "executed with a cleaned environment"},
-    [FT_SHIM_GAP_RLIMIT] = {FT_GAP_RLIMIT, "a limit of the process did not let it attach"},
-    [FT_SHIM_GAP_FORK_UNATTACHED] = {FT_GAP_NOT_ATTACHED, "a forked child could not attach"},
-};
-
-static void put_shim_gaps(struct ft_drain *drain, struct ft_process *process)
-{
-    uint64_t count[FT_SHIM_GAP_COUNT];
-    if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count) < 0)
-        return;
-    for (unsigned i = 0; i < FT_SHIM_GAP_COUNT; i++)
-        if (shim_gaps[i].reason && count[i] > process->gap_stated[i]) {
-            put_gap(drain, process, shim_gaps[i].kind, count[i] - process->gap_stated[i], shim_gaps[i].reason);
-            process->gap_stated[i] = count[i];
-        }
-}
-
 void ft_ending_put_command(struct ft_drain *drain, const char *command, bool is_empty)
 {
     const struct ft_exe_look look = {.uid = geteuid(), .gid = getegid()};
@@ -178,7 +137,8 @@ static void put_as_it_stands(struct ft_drain *drain, struct ft_process *process)
 {
     uint64_t dropped[FT_CAUSE_COUNT];
     memcpy(dropped, process->dropped, sizeof(dropped));
-    put_shim_gaps(drain, process);
+    ft_children_note_over(drain, process);
+    ft_counted_put(drain, process, true);
     account_for_rest(process, true);
     count_dropped(&process->job->daemon->status, process);
     ft_account_put(drain, process);
@@ -209,9 +169,9 @@ void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_
     if (!may_go_on) {
         ft_account_put(drain, process);
         ft_children_note_over(drain, process);
-        put_shim_gaps(drain, process);
+        ft_counted_put(drain, process, true);
         put_losses(drain, process);
     }
     if (!end_ns)
-        put_gap(drain, process, gap, 1, why_not_seen(process, gap));
+        ft_counted_put_gap(drain, process, gap, 1, why_not_seen(process, gap));
 }

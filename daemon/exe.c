@@ -25,6 +25,7 @@
 #define MACHINE EM_NONE
 #endif
 
+#define CERTAIN(kind, text) ((struct ft_exe_verdict){.gap = FT_GAP_##kind, .reason = (text), .is_certain = true})
 #define VERDICT(kind, text) ((struct ft_exe_verdict){.gap = FT_GAP_##kind, .reason = (text)})
 
 static struct ft_exe_verdict examine_interpreter(int fd, const Elf64_Phdr *header)
@@ -34,7 +35,7 @@ static struct ft_exe_verdict examine_interpreter(int fd, const Elf64_Phdr *heade
     if (pread(fd, name, bytes, (off_t)header->p_offset) < 0)
         name[0] = '\0';
     if (strstr(name, "musl"))
-        return VERDICT(FOREIGN_ELF, "built for another libc (musl)");
+        return CERTAIN(FOREIGN_ELF, "built for another libc (musl)");
     return VERDICT(NOT_ATTACHED, "did not attach");
 }
 
@@ -53,7 +54,7 @@ static bool has_soname(int fd, const Elf64_Phdr *header)
 static struct ft_exe_verdict examine_elf(int fd, const Elf64_Ehdr *elf)
 {
     if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != MACHINE)
-        return VERDICT(FOREIGN_ELF, "built for another architecture or word size");
+        return CERTAIN(FOREIGN_ELF, "built for another architecture or word size");
     bool is_loader = false;
     for (unsigned i = 0; i < elf->e_phnum && i < HEADERS_MAX; i++) {
         Elf64_Phdr header;
@@ -66,7 +67,7 @@ static struct ft_exe_verdict examine_elf(int fd, const Elf64_Ehdr *elf)
     }
     if (is_loader)
         return VERDICT(NOT_ATTACHED, "the dynamic loader by itself: it ran no program with us");
-    return VERDICT(STATIC, "statically linked: no library can be loaded into it");
+    return CERTAIN(STATIC, "statically linked: no library can be loaded into it");
 }
 
 // Whether running it changes who the process is; without a look, not.

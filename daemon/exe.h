@@ -4,6 +4,7 @@
 #ifndef FT_DAEMON_EXE_H
 #define FT_DAEMON_EXE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -12,6 +13,7 @@
 struct ft_exe_verdict {
     enum ft_gap gap;
     const char *reason; // static
+    bool is_certain;    // the file alone tells that it cannot attach, whatever else is seen of its pid
 };
 
 // Who executed it.

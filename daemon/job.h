@@ -53,6 +53,7 @@ struct ft_job {
     struct ft_children children;
     struct ft_clock_view view;
     uint32_t block_number;
+    bool has_counts;      // of some process
     int64_t next_pass_ns; // what the pass tells the loop: when the next one is due, INT64_MAX never
     bool has_had_process;
     int64_t next_records_ns;                // records of new processes are not written before

@@ -51,7 +51,7 @@ struct ft_exe_verdict ft_missing_by_follow(unsigned follow)
     case FT_FOLLOW_SANDBOX:
         return VERDICT(SANDBOX, "started under a seccomp filter");
     case FT_FOLLOW_NO_SOCKET:
-        return VERDICT(CONTAINER, "the daemon's socket cannot be reached where it runs, or not by its user");
+        return VERDICT(NOT_ATTACHED, "the daemon's socket cannot be reached where it runs, or not by its user");
     case FT_FOLLOW_LIMIT:
         return VERDICT(RLIMIT, "limits of the process (descriptors, file size or address space) did not let it attach");
     default:
@@ -89,7 +89,7 @@ struct ft_exe_verdict ft_missing_find_reason(const struct ft_job *job, struct ft
         ft_missing_take_failure(one, parent);
     if (one->has_failed_gap)
         return verdict_of_failure(one->failed_gap);
-    return by_follow.gap != FT_GAP_NOT_ATTACHED ? by_follow : by_file;
+    return one->follow != FT_FOLLOW_ORDINARY ? by_follow : by_file;
 }
 
 bool ft_missing_is_alive(const struct ft_children_expected *one)

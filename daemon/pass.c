@@ -5,6 +5,7 @@
 
 #include "daemon/account.h"
 #include "daemon/block.h"
+#include "daemon/counted.h"
 #include "daemon/daemon.h"
 #include "daemon/ending.h"
 #include "daemon/log.h"
@@ -106,6 +107,8 @@ static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
         process->look_interval_ns *= 2;
         process->look_interval_ns = process->look_interval_ns < idle_ns ? process->look_interval_ns : idle_ns;
     }
+    if (ft_rings_look(process, now_ns))
+        process->has_counts = job->has_counts = true;
     // On a grid, so that idle processes are looked at together: a pass for each would cost more than the looks.
     process->next_look_ns = now_ns + process->look_interval_ns;
     process->next_look_ns -= process->next_look_ns % process->look_interval_ns;
@@ -143,7 +146,22 @@ static void put_records(struct ft_job *job, struct ft_drain *drain, bool only_ne
             continue;
         process->next_record_ns = drain->now_ns + RECORD_INTERVAL_NS;
         ft_account_put(drain, process);
+        if (!is_new)
+            ft_counted_put(drain, process, false);
     }
+}
+
+// Of processes whose rings were found to be busy.
+static void put_counts(struct ft_job *job, struct ft_drain *drain)
+{
+    if (!job->has_counts || !drain->writer)
+        return;
+    for (struct ft_process *process = job->processes; process; process = process->next)
+        if (process->has_counts && process->trace_part == drain->part)
+            ft_counted_put(drain, process, false);
+    for (struct ft_process *process = job->processes; process; process = process->next)
+        process->has_counts = false;
+    job->has_counts = false;
 }
 
 // What a new file begins with, besides processes.
@@ -303,7 +321,7 @@ void ft_pass_run(struct ft_job *job)
     look_at_all(job, now_ns);
     bool is_due = ft_block_due_ns(job, now_ns) <= now_ns;
     bool has_notes = job->children.due_ns <= now_ns || refused_due_ns(job) <= now_ns;
-    bool must_write = is_due || has_notes || (job->has_records && job->next_records_ns <= now_ns);
+    bool must_write = is_due || has_notes || job->has_counts || (job->has_records && job->next_records_ns <= now_ns);
     if (has_new || must_write) {
         ft_block_begin(job, &drain, now_ns, false);
         put_records(job, &drain, true);
@@ -313,6 +331,7 @@ void ft_pass_run(struct ft_job *job)
             put_records(job, &drain, false);
             finish_processes(job, &drain, false);
         }
+        put_counts(job, &drain);
         ft_children_check(job, drain.writer, now_ns, false);
         put_refused(job, &drain);
         if (must_write)

@@ -12,6 +12,7 @@
 
 #include "daemon/identity.h"
 #include "daemon/names.h"
+#include "daemon/rings.h"
 #include "daemon/segment.h"
 
 enum { FT_PROCESS_TAGS_MAX = FT_SETTING_TAGS_MAX };
@@ -135,6 +136,9 @@ struct ft_process {
     uint32_t chunks_wanted; // of the last look
     struct ft_process_exec exec;
     uint64_t gap_stated[FT_SHIM_GAP_COUNT];
+    struct ft_rings rings;
+    bool has_counts;     // of rings, not told yet
+    uint32_t named_gaps; // told by GAP records
     int64_t next_counters_ns, last_event_ns;
     struct ft_process_counters first_counters, counters;
     int64_t end_ns;            // once is_final; 0: it lives on

@@ -316,6 +316,12 @@ int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count)
     return r;
 }
 
+int ft_segment_read_ring_calls(const struct ft_segment *segment, uint64_t *count)
+{
+    return read_exactly(segment->fd, count, sizeof(*count),
+                        (uint64_t)segment->geometry.hello_page * FT_PAGE_BYTES + offsetof(struct ft_hello, ring_calls));
+}
+
 static void add_total(struct ft_total *rows, const struct ft_total *row)
 {
     // A row of rows[] belongs to a call once its id stands there; rows are few and this runs once per process.

@@ -196,7 +196,8 @@ struct ft_hello {
     uint64_t parent_segment_id[2]; /* of a forked child: its parent's */
     uint64_t pid_namespace;        /* inode of /proc/self/ns/pid; 0: not asked for */
     uint32_t gap_count[FT_SHIM_GAP_COUNT];
-    uint32_t reserved[36];
+    uint64_t ring_calls; /* of io_uring, as far as the shim knows */
+    uint32_t reserved[34];
 };
 
 /* Items behind struct ft_hello: type, bytes, padded to 4. */
@@ -228,6 +229,7 @@ enum ft_record {
     FT_RECORD_TAGS = 8,
     FT_RECORD_LOSS = 9,
     FT_RECORD_PAD = 10, /* fills a chunk's rest; its slot count may be the largest that fits, repeated */
+    FT_RECORD_GAP = 11,
 }; /* others: skipped by their slot count */
 
 /*
@@ -369,6 +371,8 @@ enum ft_define {
  *         first record (a child that does nothing but exec has it before the exec), end when the parent goes on. */
 /* INSTANT: words 1 to 3 as SPAN, duration 0. COUNTER: as INSTANT, FT_EXT_RESULT holds the value (signed). */
 /* TAGS: word 1: 0-31 string id "key=value" (empty value: cleared) | 32 process-wide. Hold for the thread's later records. */
+/* GAP: `call` of word 0: enum ft_shim_gap, which is counted in gap_count too. word 1: 0-31 count | 32-63 string id of the
+ *      object that makes it. word 2: ticks */
 /* LOSS: word 1: count, `call` of word 0: 1 names lost. */
 
 _Static_assert(sizeof(struct ft_head) == FT_PAGE_BYTES, "head is one page");

@@ -11,6 +11,7 @@
 #include "client/shim/name.h"
 #include "client/shim/settings.h"
 #include "client/shim/start.h"
+#include "client/shim/uring.h"
 
 #include <linux/stat.h>
 #include <signal.h>
@@ -134,6 +135,7 @@ static void forget_parent(void)
     p->growth_retry_ticks = 0;
     p->fork_count++;
     ft_fd_forget_all();
+    ft_uring_reset();
     ft_name_reset();
     ft_thread_orphan();
     ft_thread = (struct ft_thread){.mode = FT_MODE_NEW, .line = ft_thread.line, .writer = ft_thread.writer};

@@ -3,6 +3,7 @@
 
 #include "client/shim/hot.h"
 #include "client/shim/name.h"
+#include "client/shim/uring.h"
 
 enum { MID = 512, DESCRIPTIONS_PER_PAGE = FT_PAGE_BYTES / sizeof(struct ft_description), DESCRIPTION_PAGES = 512 };
 
@@ -191,6 +192,8 @@ void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int clo
 
 void ft_fd_closing(int fd)
 {
+    if (ft_unlikely(ft_uring_rings != 0))
+        ft_uring_closing((unsigned)fd, (unsigned)fd);
     if (is_frozen_for(fd))
         return;
     struct ft_fd *slot = ft_fd_find(fd);
@@ -200,6 +203,8 @@ void ft_fd_closing(int fd)
 
 void ft_fd_closing_range(unsigned first, unsigned last)
 {
+    if (ft_unlikely(ft_uring_rings != 0))
+        ft_uring_closing(first, last < INT_MAX ? last : INT_MAX);
     if (is_frozen()) {
         for (unsigned fd = first; fd <= last && fd < 64; fd++)
             ft_fd_touch((int)fd);

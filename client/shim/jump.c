@@ -7,6 +7,7 @@
 
 #include "client/shim/real.h"
 #include "client/shim/shapes.h"
+#include "client/shim/uring.h"
 
 void ft_calls_left(void)
 {
@@ -30,6 +31,8 @@ void ft_calls_ending(void)
     if (ft_thread.mode < FT_MODE_ON || ft_wiped.base == 0 || ft_thread.vfork_depth != 0)
         return;
     ft_calls_left();
+    if (ft_unlikely(ft_uring_rings != 0))
+        ft_uring_closing(0, UINT32_MAX);
     if (!ft_process.sandboxed)
         forget_calls_of_ended_threads();
 }

@@ -132,95 +132,6 @@ FT_EXPORT(int, prctl, (int option, unsigned long a, unsigned long b, unsigned lo
     return r;
 }
 
-static int is_io(long number)
-{
-    switch (number) {
-    case SYS_read:
-    case SYS_write:
-    case SYS_pread64:
-    case SYS_pwrite64:
-    case SYS_readv:
-    case SYS_writev:
-    case SYS_preadv:
-    case SYS_pwritev:
-    case SYS_preadv2:
-    case SYS_pwritev2:
-    case SYS_openat:
-    case SYS_sendfile:
-    case SYS_copy_file_range:
-    case SYS_splice:
-    case SYS_io_submit:
-    case SYS_fsync:
-    case SYS_fdatasync:
-#ifdef SYS_open
-    case SYS_open:
-#endif
-#ifdef SYS_openat2
-    case SYS_openat2:
-#endif
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-/* Descriptors that the raw call takes away; what it gives is found at first use. */
-static void note_closed(long number, long a, long b, long c)
-{
-    switch (number) {
-    case SYS_close:
-        ft_fd_closing((int)a);
-        break;
-    case SYS_dup3:
-        ft_fd_closing((int)b);
-        break;
-#ifdef SYS_dup2
-    case SYS_dup2:
-        ft_fd_closing((int)b);
-        break;
-#endif
-#ifdef SYS_close_range
-    case SYS_close_range:
-        if (c == 0)
-            ft_fd_closing_range((unsigned)a, (unsigned)b);
-        break;
-#endif
-    default:
-        break;
-    }
-}
-
-/* Positions that the raw call moves, unseen. */
-static void note_moved(long number, long a, long b, long c)
-{
-    switch (number) {
-    case SYS_read:
-    case SYS_write:
-    case SYS_readv:
-    case SYS_writev:
-    case SYS_preadv2:
-    case SYS_pwritev2:
-    case SYS_lseek:
-        ft_fd_untrack((int)a);
-        break;
-    case SYS_fcntl:
-        if (b == F_SETFL)
-            ft_fd_untrack((int)a);
-        break;
-    case SYS_sendfile:
-        ft_fd_untrack((int)a);
-        ft_fd_untrack((int)b);
-        break;
-    case SYS_copy_file_range:
-    case SYS_splice:
-        ft_fd_untrack((int)a);
-        ft_fd_untrack((int)c);
-        break;
-    default:
-        break;
-    }
-}
-
 static int sandbox_of_syscall(long number, long a, long b)
 {
     if (number == SYS_prctl)
@@ -232,59 +143,12 @@ static int sandbox_of_syscall(long number, long a, long b)
     return 0;
 }
 
-/* Descriptions that are open may be another process's too afterwards. */
-static int is_fork(long number)
+void ft_sandbox_note_syscall(long number, long a, long b)
 {
-    switch (number) {
-#ifdef SYS_fork
-    case SYS_fork:
-#endif
-#ifdef SYS_vfork
-    case SYS_vfork:
-#endif
-#ifdef SYS_clone3
-    case SYS_clone3:
-#endif
-    case SYS_clone:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-ft_function *ft_hook_syscall(long number, long a, long b, long c);
-ft_function *ft_hook_dlopen(const char *path, int flags);
-
-/* Looks at a raw system call before it is made; returns the function that makes it. Keeps errno. */
-__attribute__((visibility("hidden"))) ft_function *ft_hook_syscall(long number, long a, long b, long c)
-{
-    ft_function *real = ft_real(FT_CALL_ID_syscall);
     int kind = sandbox_of_syscall(number, a, b);
-    if (kind != 0 && may_enter()) {
-        struct ft_sandbox entered = {0};
-        enter_sandbox(kind, &entered); /* whether it fails is not seen */
-        stay(&entered);
-    }
-    if (!ft_enter())
-        return real;
-#ifdef SYS_io_uring_setup
-    if (number == SYS_io_uring_setup)
-        ft_gap(FT_SHIM_GAP_IO_URING);
-#endif
-    if (is_io(number))
-        ft_gap(FT_SHIM_GAP_RAW_SYSCALL);
-    if (is_fork(number))
-        ft_process.fork_count++;
-    if (ft_thread.vfork_depth == 0)
-        note_closed(number, a, b, c);
-    note_moved(number, a, b, c);
-    return real;
-}
-
-/* An object opened with RTLD_DEEPBIND finds libc before the shim: what it calls is not seen. */
-__attribute__((visibility("hidden"))) ft_function *ft_hook_dlopen(const char *path, int flags)
-{
-    if (path != NULL && (flags & RTLD_DEEPBIND) && ft_enter())
-        ft_gap(FT_SHIM_GAP_DEEPBIND);
-    return ft_real(FT_CALL_ID_dlopen);
+    if (kind == 0 || !may_enter())
+        return;
+    struct ft_sandbox entered = {0};
+    enter_sandbox(kind, &entered); /* whether it fails is not seen */
+    stay(&entered);
 }

@@ -209,6 +209,8 @@ long ft_hello_inherit(int memfd);
 
 /* sandbox.c. Undoes what entering one changed. */
 void ft_sandbox_leave(const struct ft_sandbox *entered);
+/* The same where a raw system call is about to do it. */
+void ft_sandbox_note_syscall(long number, long a, long b);
 
 /* thread.c. A line for this thread; 0 or -errno. */
 int ft_thread_start(void);

@@ -133,6 +133,7 @@
 #ifndef FT_SHIM_UNIT_TEST
 HOOK(syscall, ft_hook_syscall)
 HOOK(dlopen, ft_hook_dlopen)
+HOOK(dlmopen, ft_hook_dlmopen)
 HOOK(longjmp, ft_hook_longjmp)
 HOOK(_longjmp, ft_hook__longjmp)
 HOOK(siglongjmp, ft_hook_siglongjmp)

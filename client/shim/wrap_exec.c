@@ -9,6 +9,7 @@
 #include "client/shim/settings.h"
 #include "client/shim/shapes.h"
 #include "client/shim/start.h"
+#include "client/shim/uring.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -30,6 +31,8 @@ static int is_readable(const char *path)
 static void record_before(unsigned call, struct ft_args *args)
 {
     uint8_t has_path = args->has_path, ret = args->ret;
+    if (ft_unlikely(ft_uring_rings != 0))
+        ft_uring_closing(0, UINT32_MAX);
     if (has_path && !is_readable(args->path))
         args->has_path = 0;
     args->ret = FT_RET_NONE;

@@ -4,6 +4,7 @@
 #include "client/shim/name.h"
 #include "client/shim/shapes.h"
 #include "client/shim/stub_ids.h"
+#include "client/shim/uring.h"
 
 #include <sched.h>
 #include <stdarg.h>
@@ -123,7 +124,9 @@ static pid_t fork_by(unsigned call, pid_t (*real)(void))
     struct ft_call_state state;
     ft_path_begin(&state, call);
     ft_process.fork_count++; /* descriptions opened so far are shared from here on */
-    ft_process.in_fork = 1;  /* its atfork handlers may make calls in the child before it is ours */
+    if (ft_unlikely(ft_uring_rings != 0))
+        ft_uring_forking();
+    ft_process.in_fork = 1; /* its atfork handlers may make calls in the child before it is ours */
     pid_t r = real();
     if (r == 0) {
         ft_attach_child(FT_IMAGE_FORK);

@@ -227,3 +227,11 @@ def test_reports_show_gaps(tap):
         assert "static" in text and str(program) in text, text
         done = harness.read_command(command, "--json", trace.path)
         assert b'"static"' in done.stdout and str(program).encode() in done.stdout
+
+
+def test_a_loader_that_is_executed_is_not_static(tap):
+    loader = next((p for p in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1") if os.path.exists(p)), None)
+    harness.needs(loader, "no loader where it is looked for")
+    trace = tap.run(["sh", "-c", f"{loader} /bin/cat /etc/hostname; exec {loader} /bin/cat /etc/hostname"])
+    assert trace.gaps() == [] and trace.file("/etc/hostname")["reads"] >= 2
+    assert tap.run([loader, "/bin/cat", "/etc/hostname"]).gaps() == []

@@ -39,7 +39,7 @@ TRIED_ELSEWHERE = {
     "closefrom": "close_all.c: it closes the account too",
     "aio_error": "calls_aio.c: how often it is asked is chance", "aio_error64": "the same",
     "aio_return": "the same", "aio_return64": "the same", "aio_suspend": "the same", "aio_suspend64": "the same",
-    "dlopen": "watched, not recorded: test_gaps.py", "mlockall": "watched: test_limits.py",
+    "dlopen": "watched, not recorded: test_gaps.py", "dlmopen": "the same", "mlockall": "watched: test_limits.py",
 }
 NEWER_THAN = {"pidfd_spawn": "2.39", "pidfd_spawnp": "2.39", "__isoc23_": "2.38"}
 WATCHED = ("longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "setrlimit64", "prlimit64")  # make no events
