@@ -308,3 +308,14 @@ void ft_fd_first_use(struct ft_call_state *state, int fd)
         state->file = 0;
     }
 }
+
+void ft_fd_name_all(int count)
+{
+    for (int fd = 0; fd < count; fd++) {
+        struct ft_call_state state = {.slot = ft_fd_find(fd)};
+        if (state.slot != NULL)
+            state.file = __atomic_load_n(&state.slot->file, __ATOMIC_RELAXED);
+        if (state.file == 0)
+            ft_fd_first_use(&state, fd);
+    }
+}

@@ -82,6 +82,9 @@ FT_HOT int64_t ft_fd_move(struct ft_fd *slot, long bytes)
     return __atomic_fetch_add(&description->position, bytes, __ATOMIC_RELAXED);
 }
 
+/* Names those of the first `count` descriptors that are open and have no name: later the kernel may not be asked. */
+void ft_fd_name_all(int count);
+
 /* The descriptor is a new file: after the call that made it. `position` -1: not to be followed. */
 void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int close_on_exec);
 /* The number is about to be closed (or to become another file's). */

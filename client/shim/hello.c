@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Who the process says it is. All of it is a claim: the daemon asks the kernel where it can. */
 #include "client/shim/clock.h"
+#include "client/shim/root.h"
 #include "client/shim/settings.h"
 #include "client/shim/start.h"
 #include "proto/settings.h"
@@ -84,12 +85,16 @@ static void put_cwd(struct items *items)
     char *to = item_begin(items, 512);
     if (to == NULL)
         return;
-    long n = ft_sys(SYS_getcwd, to, 512);
-    if (n < 0 && (to = item_begin(items, FT_PAGE_BYTES)) != NULL)
-        n = ft_sys(SYS_getcwd, to, FT_PAGE_BYTES);
-    if (n <= 1 || to[0] != '/')
+    const char *before;
+    size_t root = ft_root_before("/", 1, &before);
+    long n = root < 512 ? ft_sys(SYS_getcwd, to + root, 512 - root) : -1;
+    if (n < 0 && root < FT_PAGE_BYTES && (to = item_begin(items, FT_PAGE_BYTES)) != NULL)
+        n = ft_sys(SYS_getcwd, to + root, FT_PAGE_BYTES - root);
+    if (n <= 1 || to[root] != '/')
         return;
-    item_end(items, FT_HELLO_CWD, (size_t)n - 1, 0);
+    ft_copy(to, before, root);
+    size_t end = root + (size_t)n - 1;
+    item_end(items, FT_HELLO_CWD, root != 0 && n == 2 ? end - 1 : end, 0);
     ft_process.cwd_file = FT_FILE_CWD;
 }
 

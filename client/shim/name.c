@@ -2,6 +2,7 @@
 #include "client/shim/name.h"
 
 #include "client/shim/glob.h"
+#include "client/shim/root.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,8 +79,28 @@ struct definition {
     unsigned flags;
     const char *bytes;
     size_t n;
+    const char *before; /* before_n bytes of the n stand here: the root directory's name */
+    size_t before_n;
     const struct ft_inode *inode;
 };
+
+static void put_root_before(struct definition *d)
+{
+    d->before_n = ft_root_before(d->bytes, d->n, &d->before);
+    d->n += d->before_n;
+}
+
+static void copy_part(char *to, const struct definition *d, size_t from, size_t part)
+{
+    if (from < d->before_n) {
+        size_t here = d->before_n - from < part ? d->before_n - from : part;
+        ft_copy(to, d->before + from, here);
+        to += here;
+        from += here;
+        part -= here;
+    }
+    ft_copy(to, d->bytes + (from - d->before_n), part);
+}
 
 /* Writes one part; 0 where no slot was to be had. */
 static int define_part(const struct definition *d, size_t from, size_t part)
@@ -102,7 +123,7 @@ static int define_part(const struct definition *d, size_t from, size_t part)
         next[1] = d->inode->inode;
         next += 2;
     }
-    ft_copy(next, d->bytes + from, part);
+    copy_part((char *)next, d, from, part);
     FT_TEST_POINT(name_written);
     /* Release: partner is the reader's second look at the chunk. */
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_DEFINE, slots, 0, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
@@ -156,6 +177,7 @@ static __attribute__((noinline)) uint32_t cwd_of_vfork_child(void)
 {
     char buffer[VFORK_SCRATCH];
     struct definition d = {.type = FT_DEFINE_CWD, .bytes = buffer, .n = cwd_path(buffer, sizeof(buffer))};
+    put_root_before(&d);
     return d.n > 0 ? define(&d) : 0;
 }
 
@@ -174,6 +196,7 @@ uint32_t ft_name_cwd(void)
     uint32_t file = 0;
     if (n > 0) {
         struct definition d = {.type = FT_DEFINE_CWD, .bytes = buffer, .n = n};
+        put_root_before(&d);
         file = define(&d);
     }
     if (!scratch_put(taken, __builtin_frame_address(0)))
@@ -215,7 +238,8 @@ static int is_wanted(int dirfd, const char *path, size_t n)
     if (!ft_process.filtered || dirfd == FT_AT_SEARCHED)
         return 1;
     int is_absolute = n > 0 && path[0] == '/';
-    if (is_absolute && ft_glob_is_squeezed(path, n))
+    const char *before;
+    if (is_absolute && ft_root_before(path, n, &before) == 0 && ft_glob_is_squeezed(path, n))
         return ft_settings_wants(path, n);
     if (ft_process.sandboxed || ft_thread.vfork_depth != 0)
         return is_absolute ? ft_settings_wants(path, n) : 1;
@@ -223,11 +247,13 @@ static int is_wanted(int dirfd, const char *path, size_t n)
     if (taken == NULL)
         return 1;
     char *page = taken->page;
-    long base = 0;
+    long root = (long)ft_root_before("/", 1, &before), base = 0;
+    ft_copy(page, before, (size_t)root);
     if (!is_absolute)
-        base = dirfd == FT_AT_FDCWD ? ft_sys(SYS_getcwd, page, FT_PAGE_BYTES) - 1
-                                    : ft_name_readlink(dirfd, page, FT_PAGE_BYTES);
+        base = dirfd == FT_AT_FDCWD ? ft_sys(SYS_getcwd, page + root, FT_PAGE_BYTES - (size_t)root) - 1
+                                    : ft_name_readlink(dirfd, page + root, FT_PAGE_BYTES - (size_t)root);
     int wanted = 1;
+    base = base < 0 ? base : base + root;
     if (base >= 0 && (size_t)base + 1 + n < FT_PAGE_BYTES) {
         page[base] = '/';
         ft_copy(page + base + 1, path, n);
@@ -250,6 +276,7 @@ uint32_t ft_name_path(int dirfd, const char *path, int *is_cut)
         d.base = dirfd == FT_AT_FDCWD ? ft_name_cwd() : directory_file(dirfd);
     if (d.base == FT_FILE_EXCLUDED)
         d.base = 0;
+    put_root_before(&d);
     return define(&d);
 }
 
@@ -291,6 +318,17 @@ void ft_name_inode(int fd, struct ft_inode *inode)
         inode->birth = (uint64_t)st.stx_btime.tv_sec * 1000000000u + st.stx_btime.tv_nsec;
 }
 
+/* After a chroot the kernel gives what is open outside the name that it has there. */
+static int is_inside(char *name, size_t n, const struct ft_inode *inode)
+{
+    struct statx st;
+    if (__atomic_load_n(&ft_root, __ATOMIC_RELAXED) == NULL || n == 0 || name[0] != '/')
+        return 0;
+    name[n] = 0;
+    return ft_sys(SYS_statx, FT_AT_FDCWD, name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 &&
+           st.stx_ino == inode->inode && ((uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor) == inode->device;
+}
+
 /* Under the given id, or with 0 a new one. */
 static uint32_t name_descriptor(uint32_t id, int fd, struct ft_inode *inode)
 {
@@ -310,6 +348,8 @@ static uint32_t name_descriptor(uint32_t id, int fd, struct ft_inode *inode)
         struct definition d = {.id = id, .type = FT_DEFINE_FD, .bytes = buffer, .n = (size_t)n, .inode = inode};
         if ((size_t)n == room)
             d.flags = FT_DEFINE_CUT;
+        else if (is_inside(buffer, (size_t)n, inode))
+            put_root_before(&d);
         file = define(&d);
     }
     return scratch_put(taken, __builtin_frame_address(0)) ? file : 0;

@@ -40,13 +40,7 @@ static void prepare(void)
     ft_ring_prepare(CHUNKS_TAKEN);
     ft_thread_prepare(LINES_TAKEN);
     ft_name_cwd();
-    for (int fd = 0; fd < FDS_NAMED; fd++) {
-        struct ft_call_state state = {.slot = ft_fd_find(fd)};
-        if (state.slot != NULL)
-            state.file = __atomic_load_n(&state.slot->file, __ATOMIC_RELAXED);
-        if (state.file == 0)
-            ft_fd_first_use(&state, fd);
-    }
+    ft_fd_name_all(FDS_NAMED);
 }
 
 /*

@@ -311,19 +311,6 @@ FT_EXPORT(int, chdir, (const char *path))
     return r;
 }
 
-FT_EXPORT(int, chroot, (const char *path))
-{
-    FT_REAL(int, chroot, (const char *));
-    if (!ft_enter())
-        return real(path);
-    struct ft_call_state state;
-    ft_path_begin(&state, FT_CALL_ID_chroot);
-    int r = real(path);
-    const struct ft_args args = {PATH(path), RET(STATUS)};
-    end_chdir(&state, FT_CALL_ID_chroot, &args, r);
-    return r;
-}
-
 FT_EXPORT(int, fchdir, (int fd))
 {
     FT_REAL(int, fchdir, (int));

@@ -36,9 +36,27 @@ def test_an_image_executed_under_a_filter_lives(tap):
     assert trace.gaps("sandbox"), trace.summary()["gaps"]
 
 
-def test_chroot_into_an_empty_folder(tap):
+@pytest.mark.parametrize("how", ["plain", "enter", "stay"])
+def test_chroot_into_an_empty_folder(tap, how):
+    """There is no /proc inside, and names are those that the files have outside."""
     harness.needs(os.geteuid() == 0, "chroot needs root")
-    trace = tap.run([harness.program("chroot_io")])
-    assert len([e for e in trace.events(name="write") if e["size"] == 1]) == 100
-    assert len([e for e in trace.events(name="write") if e["size"] == 3]) == 1
-    assert (tap.work / "root/inside").stat().st_size == 100
+    trace = tap.run([harness.program("chroot_io"), how])
+    root = tap.work / "root"
+    written = {f["path"]: f["written_bytes"] for f in trace.files() if f["writes"] and f["path"].startswith(str(tap.work))}
+    want = {root / "inside": 100, root / "absolute": 3, root / "second/deep": 1, root / "second/deep-absolute": 1}
+    if how == "stay":
+        want[tap.work / "outside"] = 3
+    assert written == {str(path): size for path, size in want.items()}
+    for path, size in want.items():
+        assert path.stat().st_size == size
+    # a child cannot reach the daemon's socket from there
+    assert (root / "of-child").stat().st_size == 1 and trace.gaps("not_attached"), trace.gaps()
+    assert [e["fd"] for e in trace.events(name="write") if e["size"] == 8 and e["path"].startswith("pipe:")] == [1]
+    assert not [f["path"] for f in trace.files() if f["path"].startswith(("/inside", "/absolute", "/deep"))]
+
+
+def test_filters_after_a_chroot(tap):
+    harness.needs(os.geteuid() == 0, "chroot needs root")
+    trace = tap.run([harness.program("chroot_io")], options=["--include", f"{tap.work}/root/second/*"])
+    assert sorted(f["path"] for f in trace.files() if f["writes"] and f["path"][0] == "/") == [str(tap.work / "root/second" / n) for n in ("deep", "deep-absolute")]
+
