@@ -194,12 +194,12 @@ static const struct ft_process *find_relative(const struct ft_daemon *daemon, co
     return relative && relative->uid == process->uid ? relative : NULL;
 }
 
-// Each process holds two descriptors until all of it is written, and that takes some more, for files and /proc: a daemon
+// Each process holds up to three descriptors (one waits to be stored) until all of it is written, and that takes some more, for files and /proc: a daemon
 // that gave away its last could never write what frees them.
 static bool has_descriptors(const struct ft_daemon *daemon)
 {
     struct rlimit limit;
-    uint64_t used = (uint64_t)daemon->process_count * 2 + daemon->job_count + daemon->listener.peers.count;
+    uint64_t used = (uint64_t)daemon->process_count * 3 + daemon->job_count + daemon->listener.peers.count;
     return getrlimit(RLIMIT_NOFILE, &limit) < 0 || used + DESCRIPTORS_KEPT <= limit.rlim_cur;
 }
 

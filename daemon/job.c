@@ -212,6 +212,11 @@ struct ft_job *ft_job_get_private(struct ft_daemon *daemon)
 void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason)
 {
     struct ft_job *job = find(daemon, NULL, uid);
+    if (!job) { // nothing else of this user is here: a file that holds but this
+        struct ft_identity identity;
+        ft_process_identify_stranger(pid, &identity);
+        job = create(daemon, identity.job, uid, &identity);
+    }
     if (!job)
         return;
     pthread_mutex_lock(&job->lock);

@@ -138,6 +138,10 @@ static bool refuse_one(struct ft_daemon *daemon)
     ft_status_add(&daemon->status, refused_own, 1);
     close(listener->spare_fd);
     int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ucred peer;
+    socklen_t bytes = sizeof(peer);
+    if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0)
+        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, "the daemon had no descriptor left for it");
     if (fd >= 0)
         close(fd);
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -239,6 +239,16 @@ void ft_process_identify(struct ft_process *process, const struct ft_process *re
     }
 }
 
+void ft_process_identify_stranger(uint32_t pid, struct ft_identity *out)
+{
+    char cgroup[4096];
+    int n = ft_procfs_read(pid, "cgroup", cgroup, sizeof(cgroup));
+    const struct ft_identity_input input = {.kernel_cgroup = {.data = cgroup, .len = n > 0 ? (size_t)n : 0},
+                                            .login_session = login_session_of(pid)};
+    ft_identity_find(&input, out);
+    out->workflow = (struct ft_bytes){0};
+}
+
 void ft_process_destroy(struct ft_process *process)
 {
     if (!process)

@@ -174,6 +174,9 @@ int ft_process_read_hello(struct ft_process *process);
 // before an exec, NULL unknown. `is_private`: every process belongs to the session of the daemon's starter unless it names a job.
 void ft_process_identify(struct ft_process *process, const struct ft_process *relative, bool is_private);
 
+// The same of a process of which nothing but its pid is known; `out` points to nothing of it.
+void ft_process_identify_stranger(uint32_t pid, struct ft_identity *out);
+
 // Session that a private daemon serves. The loop's thread only; asked for first when the daemon starts.
 uint32_t ft_process_private_session(void);
 

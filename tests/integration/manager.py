@@ -58,6 +58,8 @@ class Manager:
             data, fds, _, _ = socket.recv_fds(self.notify, 65536, FDS_IN_MESSAGE)
             if data == b"END":
                 return
+            for fd in fds:
+                os.set_inheritable(fd, False)  # else the next daemon has it by its number, too
             fields = dict(line.split("=", 1) for line in data.decode().splitlines())
             with self.lock:
                 self._take(fields, fds)

@@ -7,8 +7,10 @@ memory and descriptors than it should. FLOWTAP_SOAK_SECONDS says how long the lo
 
 import collections
 import contextlib
+import json
 import os
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -22,6 +24,7 @@ import manager
 SHORT_S = 20
 LONG_S = int(os.environ.get("FLOWTAP_SOAK_SECONDS", 1200))
 RSS_MOST = 256 << 20
+DESCRIPTORS_MOST = 40
 DISK = "512m"
 
 
@@ -85,6 +88,27 @@ class World:
         with open(f"/proc/{self.daemon.process.pid}/status") as f:
             return next((int(line.split()[1]) for line in f if line.startswith(name)), 0)
 
+    def descriptors(self):
+        """What the daemon has open."""
+        folder = f"/proc/{self.daemon.process.pid}/fd"
+        found = []
+        for fd in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                found.append(os.readlink(f"{folder}/{fd}"))
+        return found
+
+    def gauges(self):
+        done = harness.call([harness.FLOWTAP, "status", "--json", "--socket", self.daemon.socket])
+        return [f"{k} {v}" for k, v in json.loads(done.stdout)["gauges"].items()] if done.returncode == 0 else ["no answer"]
+
+    @contextlib.contextmanager
+    def told_with(self, what):
+        """A failure inside says what it was about."""
+        try:
+            yield
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {collections.Counter(what())}") from None
+
     def end_programs(self):
         self.killed += [one.kill() for one in self.numbered]
         self.spawner.send_signal(signal.SIGTERM)
@@ -112,10 +136,15 @@ def soak(tap, disk, seconds, seed):
         world.rng.choice(steps)()
     children = world.end_programs()
     harness.wait_until("all of it stored", lambda: not world.daemon.names())
-    harness.wait_until("the descriptors given back", lambda: len(os.listdir(f"/proc/{world.daemon.process.pid}/fd")) < 40)
+    with world.told_with(lambda: [*world.descriptors(), *world.gauges()]):
+        harness.wait_until("the descriptors given back", lambda: len(world.descriptors()) < DESCRIPTORS_MOST)
     trace = world.daemon.stop(check=False)
     assert world.rss_most < RSS_MOST, world.rss_most
-    check(trace, children, world.killed)
+    try:
+        check(trace, children, world.killed)
+    except AssertionError:
+        shutil.copytree(disk, tap.folder / "kept")  # the disk itself is unmounted
+        raise
 
 
 def check(trace, children, killed):
@@ -130,12 +159,13 @@ def check(trace, children, killed):
         gaps[gap["pid"]] += gap["count"]
     seen = {p["pid"] for p in processes}
     missing = [pid for pid in children if pid not in seen and not gaps[pid]]
-    assert not missing, f"{len(missing)} of {len(children)} processes are neither there nor a gap: {missing[:5]}"
+    # where very many were refused, the rest of them is a number
+    assert len(missing) <= gaps[None], f"{len(missing)} of {len(children)} processes are neither there nor a gap: {missing[:5]}"
     events = collections.Counter()
     for p in processes:
         events[p["pid"]] += p["events"]
-    for pid, done in killed:
-        assert events[pid] >= done or gaps[pid], (pid, done, events[pid])
+    lost = [(pid, done, events[pid]) for pid, done in killed if events[pid] < done and not gaps[pid]]
+    assert len(lost) <= gaps[None], lost
     assert len(children) > 100 and len(killed) >= 2
 
 
