@@ -59,14 +59,23 @@ static struct ft_process_vfork_level *begin_level(struct ft_process_line *line, 
     return vfork;
 }
 
+// What a client claims, so it is kept between its own start and now.
+static int64_t begin_ns(struct ft_drain *drain, const struct ft_process *process, uint64_t ticks)
+{
+    int64_t at_ns = process->clock == FT_CLOCK_TICKS ? ft_clock_view_ns(drain->view, ticks) : (int64_t)ticks;
+    return at_ns < process->start_ns || at_ns > drain->now_ns ? process->start_ns : at_ns;
+}
+
 bool ft_vfork_begin(struct ft_drain *drain, struct ft_process_line *line, const struct ft_piece *piece)
 {
-    uint32_t pid = (uint32_t)ft_record_at(piece->bytes, piece->to)[1];
+    const uint64_t *record = ft_record_at(piece->bytes, piece->to);
+    uint32_t pid = (uint32_t)record[1];
     if (is_the_same_begin(line, pid))
         return true;
     struct ft_process_vfork_level *vfork = begin_level(line, pid);
     if (!vfork)
         return true;
+    vfork->start_ns = begin_ns(drain, piece->process, record[2]);
     if (!vfork->pid)
         vfork->pid = find_child(drain, piece, piece->to);
     if (vfork->pid || !ft_drain_may_wait(drain, piece))
@@ -121,7 +130,7 @@ static void fill_record(const struct ft_drain *drain, const struct ft_process *p
 // A daemon before us may have begun its record: then its key stays, and its rows count on.
 static void begin_record(struct ft_process *process, struct ft_process_vfork_level *vfork)
 {
-    vfork->start_ns = process->last_event_ns;
+    vfork->start_ns = vfork->start_ns ? vfork->start_ns : process->start_ns;
     vfork->rows = 0;
     for (uint32_t i = 0; i < process->vforks_before_count; i++) {
         struct ft_process_vfork *before = &process->vforks_before[i];
