@@ -75,11 +75,14 @@ void ft_put_back_limit(const struct ft_raised *raised)
 long ft_hand_over(int socket, int memfd, struct ft_raised *files)
 {
     long error = connect_socket(socket);
-    if (error == 0)
-        error = send_segment(socket, memfd);
+    if (error != 0)
+        return error;
+    FT_TEST_POINT(connected);
+    error = send_segment(socket, memfd);
     if (error == -ETOOMANYREFS) {
         ft_raise_limit(files, RLIMIT_NOFILE, UINT32_MAX);
         error = send_segment(socket, memfd);
     }
+    FT_TEST_POINT(sent);
     return error < 0 ? error : 0;
 }

@@ -65,6 +65,12 @@ def test_every_point_of_the_shim_has_its_cases():
     assert re.findall(r"^FT_POINT\((\w+),", POINTS.read_text(), re.M) == list(WHERE)
 
 
+def test_every_point_is_passed_somewhere():
+    """A change that moves code must not lose the points in it: its tests would wait for nothing."""
+    code = "".join(p.read_text() for p in POINTS.parent.glob("*.[ch]"))
+    assert [point for point in WHERE if f"FT_TEST_POINT({point})" not in code] == []
+
+
 class Run:
     """The program under a daemon of its own, with a signal at one point."""
 
