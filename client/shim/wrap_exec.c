@@ -144,7 +144,7 @@ static int exec_by(unsigned call, exec_function *real, plain_exec_function *plai
 {
     const char *path = args->path;
     WITH_ENVIRONMENT(list, envp)
-    args->follow = environment_.follow;
+    args->follow = (uint8_t)environment_.follow;
     record_before(call, args);
     int r = list != envp || plain == NULL ? real(path, argv, list) : plain(path, argv);
     WITHOUT_ENVIRONMENT(r, errno, list, envp, ft_gap(FT_SHIM_GAP_ENV_CLEANED),
@@ -264,7 +264,7 @@ FT_EXPORT(int, execveat, (int dirfd, const char *path, char *const *argv, char *
     char found[FOUND_BYTES];
     note_descriptor(&args, dirfd, path, found, sizeof(found));
     WITH_ENVIRONMENT(list, envp)
-    args.follow = environment_.follow;
+    args.follow = (uint8_t)environment_.follow;
     record_before(FT_CALL_ID_execveat, &args);
     int r = real(dirfd, path, argv, list, flags);
     WITHOUT_ENVIRONMENT(r, errno, list, envp, ft_gap(FT_SHIM_GAP_ENV_CLEANED), real(dirfd, path, argv, envp, flags));
@@ -280,7 +280,7 @@ FT_EXPORT(int, fexecve, (int fd, char *const *argv, char *const *envp))
     char found[FOUND_BYTES];
     note_descriptor(&args, fd, NULL, found, sizeof(found));
     WITH_ENVIRONMENT(list, envp)
-    args.follow = environment_.follow;
+    args.follow = (uint8_t)environment_.follow;
     ft_event_before(FT_CALL_ID_fexecve, &args);
     int r = real(fd, argv, list);
     WITHOUT_ENVIRONMENT(r, errno, list, envp, ft_gap(FT_SHIM_GAP_ENV_CLEANED), real(fd, argv, envp));
@@ -304,7 +304,7 @@ static int spawn_by(unsigned call, spawn_function *real, void *out, const char *
     if (call == FT_CALL_ID_posix_spawnp || call == FT_CALL_ID_pidfd_spawnp)
         note_search(&args, found, sizeof(found));
     WITH_ENVIRONMENT(list, envp)
-    args.follow = environment_.follow;
+    args.follow = (uint8_t)environment_.follow;
     int r = real(out, path, actions, attributes, argv, list);
     WITHOUT_ENVIRONMENT(r, r, list, envp, args.follow = FT_FOLLOW_CLEANED,
                         real(out, path, actions, attributes, argv, envp));

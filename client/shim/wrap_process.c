@@ -311,7 +311,7 @@ FT_EXPORT(int, system, (const char *command))
     struct ft_lent lent;
     ft_path_begin(&state, FT_CALL_ID_system);
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
-    args.follow = ft_environment_lend(&lent);
+    args.follow = (uint8_t)ft_environment_lend(&lent);
     int r = real(command);
     ft_environment_take_back(&lent);
     ft_path_end(&state, FT_CALL_ID_system, &args, r);

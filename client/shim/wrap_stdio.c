@@ -260,7 +260,7 @@ FT_EXPORT(FILE *, popen, (const char *command, const char *mode))
     ft_path_begin(&state, FT_CALL_ID_popen);
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
     struct ft_lent lent;
-    const struct ft_args args = {RET(STREAM), .follow = ft_environment_lend(&lent)};
+    const struct ft_args args = {RET(STREAM), .follow = (uint8_t)ft_environment_lend(&lent)};
     FILE *r = real(command, mode);
     ft_environment_take_back(&lent);
     ft_stream_opened(&state, FT_CALL_ID_popen, &args, r != NULL ? ft_stdio_descriptor(r) : -1, 0);
