@@ -20,27 +20,43 @@ static struct ft_trace_reader *reopen(struct made made)
     return reader;
 }
 
+static const struct ft_trace_dropped some_dropped = {.call = 33, .count = 4, .bytes = 5, .time_ns = 6};
+static const struct ft_trace_resume some_resume = {.process = 1,
+                                                   .start_time = 2,
+                                                   .clock = 1,
+                                                   .image = 2,
+                                                   .gid = 3,
+                                                   .parent_segment = UINT64_MAX,
+                                                   .segment_before = 7,
+                                                   .stored = 8,
+                                                   .vfork_rows = 9,
+                                                   .first = {.is_known = true, .rchar = 10},
+                                                   .children = {.is_known = true, .wchar = 11},
+                                                   .dropped = {1, 0, 3},
+                                                   .dropped_calls = &some_dropped,
+                                                   .dropped_calls_count = 1,
+                                                   .gaps = {0, 5},
+                                                   .names_lost = 12,
+                                                   .last_event_ns = 13};
+
+static void check_resume(const struct ft_trace_reader *reader)
+{
+    size_t count;
+    const struct ft_trace_resume *r = ft_trace_reader_resumes(reader, &count);
+
+    assert_int_equal(count, 1);
+    assert_true(r->process == 1 && r->start_time == 2 && r->clock == 1 && r->image == 2 && r->gid == 3);
+    assert_true(r->parent_segment == UINT64_MAX && r->segment_before == 7 && r->stored == 8 && r->vfork_rows == 9);
+    assert_true(r->first.is_known && r->first.rchar == 10 && r->children.wchar == 11);
+    assert_memory_equal(r->dropped, some_resume.dropped, sizeof(r->dropped));
+    assert_memory_equal(r->gaps, some_resume.gaps, sizeof(r->gaps));
+    assert_true(r->dropped_calls_count == 1 && r->dropped_calls[0].time_ns == 6);
+    assert_true(r->names_lost == 12 && r->last_event_ns == 13);
+}
+
 static void test_all_of_it_comes_back(void **state)
 {
     struct ft_trace_writer *writer = ready_writer();
-    const struct ft_trace_dropped dropped = {.call = 33, .count = 4, .bytes = 5, .time_ns = 6};
-    const struct ft_trace_resume resume = {.process = 1,
-                                           .start_time = 2,
-                                           .clock = 1,
-                                           .image = 2,
-                                           .gid = 3,
-                                           .parent_segment = UINT64_MAX,
-                                           .segment_before = 7,
-                                           .stored = 8,
-                                           .vfork_rows = 9,
-                                           .first = {.is_known = true, .rchar = 10},
-                                           .children = {.is_known = true, .wchar = 11},
-                                           .dropped = {1, 0, 3},
-                                           .dropped_calls = &dropped,
-                                           .dropped_calls_count = 1,
-                                           .gaps = {0, 5},
-                                           .names_lost = 12,
-                                           .last_event_ns = 13};
     const struct ft_trace_known known = {.process = 1,
                                          .id = 77,
                                          .base = 5,
@@ -59,22 +75,14 @@ static void test_all_of_it_comes_back(void **state)
     size_t count;
 
     (void)state;
-    assert_int_equal(ft_trace_writer_put_resume(writer, &resume), 0);
+    assert_int_equal(ft_trace_writer_put_resume(writer, &some_resume), 0);
     assert_int_equal(ft_trace_writer_put_known(writer, &known), 0);
     assert_int_equal(ft_trace_writer_put_expected(writer, &expected), 0);
     assert_int_equal(ft_trace_writer_put_taken_over(writer, &taken_over), 0);
     assert_int_equal(ft_trace_writer_finish(writer), 0);
     made = take(writer);
     reader = reopen(made);
-    const struct ft_trace_resume *r = ft_trace_reader_resumes(reader, &count);
-    assert_int_equal(count, 1);
-    assert_true(r->process == 1 && r->start_time == 2 && r->clock == 1 && r->image == 2 && r->gid == 3);
-    assert_true(r->parent_segment == UINT64_MAX && r->segment_before == 7 && r->stored == 8 && r->vfork_rows == 9);
-    assert_true(r->first.is_known && r->first.rchar == 10 && r->children.wchar == 11);
-    assert_memory_equal(r->dropped, resume.dropped, sizeof(r->dropped));
-    assert_memory_equal(r->gaps, resume.gaps, sizeof(r->gaps));
-    assert_true(r->dropped_calls_count == 1 && r->dropped_calls[0].time_ns == 6);
-    assert_true(r->names_lost == 12 && r->last_event_ns == 13);
+    check_resume(reader);
     const struct ft_trace_known *k = ft_trace_reader_known(reader, &count);
     assert_int_equal(count, 1);
     assert_true(k->process == 1 && k->id == 77 && k->base == 5 && k->bits == known.bits && k->kind == 3);
