@@ -24,6 +24,9 @@
 #define TICK_MS 250
 #define AGE_NS INT64_C(750000000)
 
+// Of 128 KiB, what is left beside the variable's name and the names of sockets.
+#define NAMES_BYTES_MAX ((size_t)126 * 1024)
+
 struct ft_store_removal {
     struct ft_store_removal *next;
     char name[];
@@ -135,9 +138,10 @@ static bool hand_over(struct ft_daemon *daemon, struct ft_process *process, int 
 {
     char name[FT_STORED_NAME_BYTES], text[FT_STORED_NAME_BYTES + 64];
     struct ft_store *store = &daemon->store;
-    if (store->count >= store->max)
-        return false;
     make_name(process, name);
+    size_t bytes = strlen(name) + 1;
+    if (store->count >= store->max || store->names_bytes > NAMES_BYTES_MAX - bytes)
+        return false;
     char *copy = strdup(name);
     // FDPOLL=0: a memfd has nothing to be polled for.
     snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s\nFDPOLL=0", name);
@@ -147,6 +151,7 @@ static bool hand_over(struct ft_daemon *daemon, struct ft_process *process, int 
     }
     process->stored_name = copy;
     store->count++;
+    store->names_bytes += bytes;
     return true;
 }
 
@@ -241,6 +246,7 @@ void ft_store_note_held(struct ft_daemon *daemon, struct ft_process *process, ch
 {
     process->stored_name = name;
     daemon->store.count++;
+    daemon->store.names_bytes += strlen(name) + 1;
 }
 
 void ft_store_remove(struct ft_daemon *daemon, const char *name)
@@ -265,6 +271,7 @@ void ft_store_note_gone(struct ft_daemon *daemon, struct ft_process *process, bo
         return;
     if (!is_kept) {
         daemon->store.count--;
+        daemon->store.names_bytes -= strlen(process->stored_name) + 1;
         ft_store_remove(daemon, process->stored_name);
     }
     free(process->stored_name);

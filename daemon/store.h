@@ -9,6 +9,9 @@
 // given up alone; a pidfd is not handed over with it, which would double the cost: the name tells who the process is,
 // and only the exit status of one that ends and is reaped while no daemon runs is lost.
 //
+// All names together are one string of the next daemon's environment (LISTEN_FDNAMES), which execve(2) lets have 128 KiB
+// with what stands before it: more are not held, or no daemon could be started any more.
+//
 // Messages are sent without waiting: a manager that does not read must not hold the loop. What could not be sent is sent
 // when it reads again. The loop thread's.
 #ifndef FT_DAEMON_STORE_H
@@ -23,10 +26,11 @@ struct ft_process;
 struct ft_store_removal;
 
 struct ft_store {
-    int fd;           // to the manager; -1: it holds nothing for us
-    uint32_t max;     // segments
-    uint32_t count;   // held
-    uint32_t waiting; // processes whose segment is not held yet
+    int fd;             // to the manager; -1: it holds nothing for us
+    uint32_t max;       // segments
+    uint32_t count;     // held
+    size_t names_bytes; // of their names, each with what separates it from the next
+    uint32_t waiting;   // processes whose segment is not held yet
     int64_t second_ns;
     uint32_t in_second; // came in the second that began then
     uv_timer_t timer;

@@ -9,7 +9,7 @@
 void ft_stored_name_print(const struct ft_stored_name *name, char out[FT_STORED_NAME_BYTES])
 {
     snprintf(out, FT_STORED_NAME_BYTES,
-             "flowtap1-%" PRIx32 "-%" PRIx32 "-%" PRIx32 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64, name->uid,
+             "ft1-%" PRIx32 "-%" PRIx32 "-%" PRIx32 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64, name->uid,
              name->gid, name->pid, name->start_time, name->pidfd_id, name->segment, name->folder);
 }
 
@@ -17,9 +17,8 @@ int ft_stored_name_parse(const char *text, struct ft_stored_name *out)
 {
     struct ft_stored_name name;
     char again[FT_STORED_NAME_BYTES];
-    int fields =
-        sscanf(text, "flowtap1-%" SCNx32 "-%" SCNx32 "-%" SCNx32 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64,
-               &name.uid, &name.gid, &name.pid, &name.start_time, &name.pidfd_id, &name.segment, &name.folder);
+    int fields = sscanf(text, "ft1-%" SCNx32 "-%" SCNx32 "-%" SCNx32 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64,
+                        &name.uid, &name.gid, &name.pid, &name.start_time, &name.pidfd_id, &name.segment, &name.folder);
     if (fields != 7)
         return -EINVAL;
     // scanf takes blanks, signs and prefixes too.

@@ -98,8 +98,8 @@ def test_what_is_held_and_is_no_segment_of_ours(tap):
     number = int(name.split("-")[6], 16) ^ 1
     like_ours = "-".join([*name.split("-")[:6], f"{number:x}", name.split("-")[7]])
     with daemon.lock:
-        daemon.stored += [("nonsense", read), (like_ours, write), (f"{name}x", memfd), ("flowtap1-", os.dup(memfd)),
-                          ("flowtap1-0-0--1-0-0-1-1", os.dup(memfd)), (name, os.dup(memfd))]
+        daemon.stored += [("nonsense", read), (like_ours, write), (f"{name}x", memfd), ("ft1-", os.dup(memfd)),
+                          ("ft1-0-0--1-0-0-1-1", os.dup(memfd)), (name, os.dup(memfd))]
     daemon.start()
     harness.wait_until("the next file", lambda: len(flow_files(daemon)) == 2)
     wrote = load.stop()
