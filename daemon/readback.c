@@ -71,13 +71,23 @@ static void find_relatives(struct ft_readback *readback)
     }
 }
 
+// A vfork child may have one of its own; a circle of parents is a damaged file's.
+#define LEVELS_MAX 64
+
+uint32_t ft_readback_owner(const struct ft_readback *readback, uint32_t id)
+{
+    const struct ft_trace_process *record = ft_trace_reader_process(readback->reader, id);
+    for (int level = 0; record && !record->segment && level < LEVELS_MAX; level++) {
+        id = record->parent;
+        record = ft_trace_reader_process(readback->reader, id);
+    }
+    return record && record->segment ? id : 0;
+}
+
 // Whose resume record tells from where a process's rows count.
 static const struct ft_trace_resume *resume_of(const struct ft_readback *readback, uint32_t id)
 {
-    const struct ft_trace_process *record = ft_trace_reader_process(readback->reader, id);
-    if (record && !record->segment)
-        id = record->parent;
-    return id <= readback->process_max ? readback->resumes[id] : NULL;
+    return readback->resumes[ft_readback_owner(readback, id)];
 }
 
 static int count_rows(struct ft_readback *readback)

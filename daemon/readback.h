@@ -33,6 +33,9 @@ int ft_readback_peek(const char *path, struct ft_trace_reader **out);
 int ft_readback_open(struct ft_readback *readback, const char *path, size_t memory_max);
 void ft_readback_close(struct ft_readback *readback);
 
+// The process with a segment in which a vfork child's rows were; itself, of one that has a segment. 0 unknown.
+uint32_t ft_readback_owner(const struct ft_readback *readback, uint32_t id);
+
 // Whether it is in the record as one that runs. vfork children, who have no segment, are not.
 bool ft_readback_is_running(const struct ft_readback *readback, uint32_t id);
 

@@ -140,7 +140,7 @@ static int fill_vforks(const struct ft_readback *readback, uint32_t id, struct f
     for (uint32_t i = 0; i < readback->vfork_count; i++) {
         uint32_t child = readback->vforks[i];
         const struct ft_trace_process *record = ft_trace_reader_process(readback->reader, child);
-        if (record->parent != id)
+        if (ft_readback_owner(readback, child) != id)
             continue;
         process->stored += readback->rows_after[child];
         process->vfork_rows += readback->rows_after[child];

@@ -211,7 +211,7 @@ static void test_threads_vforks_and_execs_are_read_again_from_what_is_still_ther
     assert_int_equal(taken.process.lines[3].tid, 4711);
     assert_int_equal(taken.process.lines[3].ordinal, 9);
     assert_int_equal(taken.process.lines[3].vfork_depth, 1);
-    assert_int_equal(taken.process.lines[3].vfork_pid, 815);
+    assert_int_equal(taken.process.lines[3].vforks[0].pid, 815);
     assert_string_equal(taken.process.exec.path, "/bin/other");
     assert_int_equal(slots_left(&taken), 2);
     close_taken(&taken);
