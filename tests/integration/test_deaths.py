@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """However a process ends, what it did is in the trace."""
 
+import collections
 import os
 import signal
+import struct
 import subprocess
+import threading
 
 import pytest
 
@@ -79,3 +82,36 @@ def test_a_read_that_hangs_is_shown_with_its_path(tap):
 def sleeps_in_read(pid):
     with open(f"/proc/{pid}/syscall", encoding="ascii") as f:
         return f.read().split()[0] == ("0" if os.uname().machine == "x86_64" else "63")
+
+
+def kill_after(daemon, folder, delay_s):
+    """8 children that write, ended by SIGTERM and, a little later, by SIGKILL; gives what they had done by then."""
+    folder.mkdir()
+    process = subprocess.Popen([harness.program("workers8"), "witness"], cwd=folder, env=daemon.env(), stdin=subprocess.DEVNULL,
+                               start_new_session=True)
+
+    def counts():
+        return struct.unpack("<8Q", (folder / "witness").read_bytes()[:64])
+    harness.wait_until("all children to write", lambda: (folder / "witness").exists() and (folder / "witness").stat().st_size and all(counts()))
+    os.killpg(process.pid, signal.SIGTERM)
+    threading.Event().wait(delay_s)
+    harness.end_group(process)
+    return counts()
+
+
+@pytest.mark.parametrize("runs", [20, pytest.param(200, marks=pytest.mark.soak)])
+def test_terminated_then_killed(tap, runs):
+    """The pause is part of what is tried, not a wait for something: from none to 20 ms."""
+    daemon = tap.daemon()
+    done = {i: kill_after(daemon, tap.work / str(i), i % 21 / 1000) for i in range(runs)}
+    trace = daemon.stop()
+    causes = trace.summary()["dropped_by_cause"]
+    assert causes["torn"] <= 8 * runs and sum(causes.values()) == causes["torn"], causes
+    written = collections.Counter(e["path"] for e in trace.events(name="pwrite"))
+    missing = 0
+    for i, counts in done.items():
+        for n, count in enumerate(counts):
+            have = written[str(tap.work / str(i) / f"child-{n}")]
+            assert count - 1 <= have <= count + 1, (i, n, count, have)
+            missing += max(0, count - have)
+    assert missing <= causes["torn"]

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+import counted
 import harness
 
 
@@ -71,3 +72,59 @@ def test_jumps_and_exceptions_out_of_callbacks(tap):
     trace = tap.run([harness.program("jump_out")])
     for name in ("qsort", "nftw", "after-1", "after-2"):
         assert trace.file(tap.work / name)["opens"] >= 1, name
+
+
+MADE_BESIDE = 2 * 3 + 2  # many_threads looks at its own status twice, and prints two lines
+
+
+def test_three_thousand_threads_at_once(tap):
+    """Each holds a chunk; where the ring is not made larger in time, calls and bytes are counted."""
+    trace = tap.run([harness.program("many_threads"), "3000"], deadline=180)
+    summary = trace.summary()
+    assert summary["events"] == 3 * (3000 + 2000) + MADE_BESIDE
+    assert summary["dropped"] == summary["dropped_by_cause"]["ring_full"]
+    counts = {c["name"]: (c["count"], c["bytes"]) for c in summary["calls"]}
+    assert counts["open"][0] == 3000 + 2000 + 2 and counts["write"][0] in (5001, 5002)
+
+
+def test_threads_that_come_and_go_take_no_memory(tap):
+    """Apart from the ring, which grows with what is in it and not with threads."""
+    trace = tap.run([harness.program("many_threads"), "16"])
+    assert counted.check(tap, trace) == {"at once": 16, "in turn": 2000}
+    before, after = map(int, trace.ran.stdout.split(b"\n")[0].split())
+    assert after <= before + 64, (before, after)
+
+
+def test_more_threads_at_once_than_lines(tap):
+    """Beyond the lines that a segment has, events are counted and dropped, never silently."""
+    trace = tap.run([harness.program("many_threads"), "4500"], deadline=180)
+    summary = trace.summary()
+    causes = summary["dropped_by_cause"]
+    assert summary["events"] == 3 * (4500 + 2000) + MADE_BESIDE
+    assert causes["daemon_limit"] > 0 and summary["dropped"] == causes["daemon_limit"] + causes["ring_full"], causes
+
+
+def test_threads_that_start_before_all_is_initialised(tap):
+    """What one thread calls while another attaches is at least counted."""
+    for _ in range(5):
+        daemon = tap.daemon()
+        preload = f"{harness.program('early_thread.so')}:{harness.PRELOAD}"
+        done = daemon.call([harness.program("touch_all"), "a"], cwd=tap.work, env={"LD_PRELOAD": preload})
+        assert done.same() == (0, b"", b"")
+        trace = daemon.stop()
+        summary = trace.summary()
+        assert summary["events"] == 3 * (4 * 200 + 1), summary["dropped_by_cause"]
+        assert summary["dropped"] == summary["dropped_by_cause"]["daemon_limit"] <= 20, summary["dropped_by_cause"]
+
+
+def test_flat_calls_of_eight_threads_have_no_parents(tap):
+    """Each event is one line of its own, of the thread that made it; within a thread they follow each other."""
+    trace = tap.run([harness.program("hammer"), "8", "500"])
+    events = trace.events(name="pread")
+    assert len(events) == 8 * 500
+    assert all(not set(e) & {"parent", "children", "level"} for e in events)
+    assert len({(e["tid"], e["ts"]) for e in events}) == len(events), "no two of a thread begin together"
+    for tid in {e["tid"] for e in events}:
+        own = [e for e in events if e["tid"] == tid]
+        assert len(own) == 500
+        assert all(a["ts"] + a["dur"] <= b["ts"] for a, b in zip(own, own[1:]))
