@@ -209,14 +209,21 @@ struct ft_job *ft_job_get_private(struct ft_daemon *daemon)
     return job ? job : create(daemon, PRIVATE_KEY, geteuid(), &identity);
 }
 
+// Where nothing else of the user is here: a file that holds but this.
+static struct ft_job *job_of_stranger(struct ft_daemon *daemon, uint32_t uid, uint32_t pid)
+{
+    struct ft_identity identity;
+    if (daemon->config.private)
+        return ft_job_get_private(daemon);
+    ft_process_identify_stranger(pid, &identity);
+    return create(daemon, identity.job, uid, &identity);
+}
+
 void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason)
 {
     struct ft_job *job = find(daemon, NULL, uid);
-    if (!job) { // nothing else of this user is here: a file that holds but this
-        struct ft_identity identity;
-        ft_process_identify_stranger(pid, &identity);
-        job = create(daemon, identity.job, uid, &identity);
-    }
+    if (!job)
+        job = job_of_stranger(daemon, uid, pid);
     if (!job)
         return;
     pthread_mutex_lock(&job->lock);
