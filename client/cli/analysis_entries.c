@@ -26,23 +26,43 @@ static void set_key(struct key *key, uint32_t number, struct ft_bytes path)
     }
 }
 
+static uint32_t add_entry(struct ft_entries *entries, struct ft_entry entry)
+{
+    if (entries->count == entries->space) {
+        entries->space = entries->space ? entries->space * 2 : 256;
+        entries->items = ft_cli_realloc(entries->items, entries->space, sizeof(*entries->items));
+    }
+    entries->items[entries->count] = entry;
+    return (uint32_t)entries->count++;
+}
+
 static uint32_t entry_of(struct ft_entries *entries, struct ft_map *map, struct key *key, struct ft_entry entry)
 {
     bool is_new;
     set_key(key, entry.set_file, entry.path);
     uint32_t at = ft_map_intern(map, key->bytes, key->len, (uint32_t)entries->count, &is_new);
-    if (is_new) {
-        if (entries->count == entries->space) {
-            entries->space = entries->space ? entries->space * 2 : 256;
-            entries->items = ft_cli_realloc(entries->items, entries->space, sizeof(*entries->items));
-        }
-        entries->items[entries->count++] = entry;
-    }
-    return at;
+    return is_new ? add_entry(entries, entry) : at;
 }
 
-static void read_reader(struct ft_entries *entries, const struct ft_trace_set *set, uint32_t r, struct ft_map *map,
-                        struct key *key)
+/* How many ids of all readers each file of the set has. Most have one, and need not be looked for. */
+static uint32_t *count_ids(const struct ft_trace_set *set)
+{
+    size_t count = ft_trace_set_file_count(set);
+    uint32_t *ids = ft_cli_alloc(count * sizeof(*ids));
+    for (uint32_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        uint32_t most = ft_trace_reader_file_max(ft_trace_set_reader(set, r));
+        for (uint32_t id = 1; id <= most; id++) {
+            uint32_t set_file = ft_trace_set_file_of(set, r, id);
+            if (set_file < count) {
+                ids[set_file]++;
+            }
+        }
+    }
+    return ids;
+}
+
+static void read_reader(struct ft_entries *entries, const struct ft_trace_set *set, uint32_t r, const uint32_t *ids,
+                        struct ft_map *map, struct key *key)
 {
     const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
     uint32_t most = ft_trace_reader_file_max(reader);
@@ -62,7 +82,8 @@ static void read_reader(struct ft_entries *entries, const struct ft_trace_set *s
                                      .reader = r,
                                      .record = record,
                                      .path_id = FT_ENTRY_NONE};
-            entries->of[r][id].entry = entry_of(entries, map, key, entry);
+            entries->of[r][id].entry =
+                ids[set_file] == 1 ? add_entry(entries, entry) : entry_of(entries, map, key, entry);
         }
     }
 }
@@ -87,29 +108,40 @@ static void number_paths(struct ft_entries *entries, const struct ft_trace_set *
     free(used);
 }
 
-/* Where each entry is counted: itself, or the identified one of its path. */
+static bool is_path_only(const struct ft_entry *entry)
+{
+    return entry->path.len > 0 && !ft_entry_is_identified(entry->record);
+}
+
+/* Where each entry is counted: itself, or the first identified one of its path. */
 static uint32_t *find_same(const struct ft_entries *entries, struct key *key)
 {
-    struct ft_map by_path;
-    uint32_t *same = ft_cli_alloc(entries->count * sizeof(*same));
-    ft_map_init(&by_path);
-    for (int pass = 0; pass < 2; pass++) {
+    struct ft_map paths; /* of entries that are known by their paths only: few */
+    uint32_t *same = ft_cli_alloc(entries->count * sizeof(*same)), *first, number;
+    ft_map_init(&paths);
+    for (uint32_t i = 0; i < entries->count; i++) {
+        same[i] = i;
+        if (is_path_only(&entries->items[i])) {
+            set_key(key, entries->items[i].host, entries->items[i].path);
+            ft_map_intern(&paths, key->bytes, key->len, (uint32_t)paths.count, NULL);
+        }
+    }
+    first = ft_cli_alloc(paths.count * sizeof(*first)); /* index + 1 */
+    for (int pass = 0; pass < 2 && paths.count > 0; pass++) {
         for (uint32_t i = 0; i < entries->count; i++) {
             const struct ft_entry *entry = &entries->items[i];
-            bool is_identified = ft_entry_is_identified(entry->record);
-            same[i] = i;
-            if (entry->path.len == 0 || is_identified != (pass == 0)) {
+            if (entry->path.len == 0 || is_path_only(entry) != (pass == 1)) {
                 continue;
             }
             set_key(key, entry->host, entry->path);
-            if (is_identified) {
-                ft_map_intern(&by_path, key->bytes, key->len, i, NULL);
-            } else {
-                ft_map_find(&by_path, key->bytes, key->len, &same[i]);
+            if (ft_map_find(&paths, key->bytes, key->len, &number)) {
+                first[number] = pass == 0 && first[number] == 0 ? i + 1 : first[number];
+                same[i] = pass == 1 && first[number] != 0 ? first[number] - 1 : same[i];
             }
         }
     }
-    ft_map_fini(&by_path);
+    ft_map_fini(&paths);
+    free(first);
     return same;
 }
 
@@ -120,10 +152,12 @@ void ft_entries_read(struct ft_entries *entries, const struct ft_trace_set *set)
     memset(entries, 0, sizeof(*entries));
     ft_map_init(&map);
     entries->reader_count = ft_trace_set_reader_count(set);
+    uint32_t *ids = count_ids(set);
     entries->of = ft_cli_alloc(entries->reader_count * sizeof(struct ft_entry_ref *));
     for (uint32_t r = 0; r < entries->reader_count; r++) {
-        read_reader(entries, set, r, &map, &key);
+        read_reader(entries, set, r, ids, &map, &key);
     }
+    free(ids);
     number_paths(entries, set, &key);
     uint32_t *same = find_same(entries, &key);
     for (uint32_t r = 0; r < entries->reader_count; r++) {

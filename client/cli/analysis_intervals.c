@@ -6,32 +6,21 @@
 
 #include "client/cli/cli.h"
 
+enum { DIGIT_BITS = 10 };
+
 void ft_intervals_fini(struct ft_intervals *list)
 {
     free(list->items);
     memset(list, 0, sizeof(*list));
 }
 
-static void append(struct ft_intervals *list, struct ft_interval interval)
+void ft_intervals_append(struct ft_intervals *list, int64_t start, int64_t end)
 {
     if (list->count == list->space) {
         list->space = list->space ? list->space * 2 : 256;
         list->items = ft_cli_realloc(list->items, list->space, sizeof(*list->items));
     }
-    list->items[list->count++] = interval;
-}
-
-void ft_intervals_add(struct ft_intervals *list, int64_t start, int64_t end)
-{
-    if (end <= start) {
-        return;
-    }
-    struct ft_interval *last = list->count ? &list->items[list->count - 1] : NULL;
-    if (last && start >= last->start && start <= last->end) {
-        last->end = end > last->end ? end : last->end;
-        return;
-    }
-    append(list, (struct ft_interval){.start = start, .end = end});
+    list->items[list->count++] = (struct ft_interval){.start = start, .end = end};
 }
 
 /* End of the piece in order of start that begins at `from`. */
@@ -44,10 +33,10 @@ static size_t piece_end(const struct ft_intervals *list, size_t from)
     return end < list->count ? end : list->count;
 }
 
-/* Puts an interval behind those that this piece has so far; joins it where it touches the last one. */
-static size_t put_joined(struct ft_interval *to, size_t begin, size_t out, struct ft_interval interval)
+/* Puts an interval behind `out` others; joins it where it touches the last one. */
+static size_t put_joined(struct ft_interval *to, size_t out, struct ft_interval interval)
 {
-    if (out > begin && interval.start <= to[out - 1].end) {
+    if (out > 0 && interval.start <= to[out - 1].end) {
         to[out - 1].end = interval.end > to[out - 1].end ? interval.end : to[out - 1].end;
         return out;
     }
@@ -55,27 +44,21 @@ static size_t put_joined(struct ft_interval *to, size_t begin, size_t out, struc
     return out + 1;
 }
 
-/* Merges neighbouring ordered pieces of `list` into `to`, whose length is set; the number of pieces that are left. */
-static size_t merge_pieces(struct ft_intervals *list, struct ft_interval *to)
+/* Merges the two ordered pieces of `list` into `to`; the list's length becomes the result's. */
+static void merge_pieces(struct ft_intervals *list, struct ft_interval *to)
 {
     const struct ft_interval *from = list->items;
-    size_t pieces = 0, out = 0;
-    for (size_t a = 0; a < list->count; pieces++) {
-        size_t begin = out, a_end = piece_end(list, a), b = a_end;
-        size_t b_end = b < list->count ? piece_end(list, b) : b, next = b_end;
-        while (a < a_end && b < b_end) {
-            out = put_joined(to, begin, out, from[a].start <= from[b].start ? from[a++] : from[b++]);
-        }
-        while (a < a_end) {
-            out = put_joined(to, begin, out, from[a++]);
-        }
-        while (b < b_end) {
-            out = put_joined(to, begin, out, from[b++]);
-        }
-        a = next;
+    size_t a = 0, a_end = piece_end(list, 0), b = a_end, out = 0;
+    while (a < a_end && b < list->count) {
+        out = put_joined(to, out, from[a].start <= from[b].start ? from[a++] : from[b++]);
+    }
+    while (a < a_end) {
+        out = put_joined(to, out, from[a++]);
+    }
+    while (b < list->count) {
+        out = put_joined(to, out, from[b++]);
     }
     list->count = out;
-    return pieces;
 }
 
 /* Joins what overlaps or touches in a list in order of start. */
@@ -93,19 +76,54 @@ static void join(struct ft_intervals *list)
     list->count = list->count ? kept + 1 : 0;
 }
 
+/* Orders a list by start, some bits of it after the other, the lowest first: no branches that chance decides. */
+static void sort(struct ft_intervals *list, int64_t min, int64_t max)
+{
+    uint64_t range = (uint64_t)max - (uint64_t)min;
+    unsigned bits = range ? 64 - (unsigned)__builtin_clzll(range) : 0;
+    unsigned passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS, width = passes ? (bits + passes - 1) / passes : 0;
+    struct ft_interval *from = list->items, *to = passes ? ft_cli_realloc(NULL, list->space, sizeof(*to)) : NULL;
+    for (unsigned pass = 0; pass < passes; pass++) {
+        uint32_t next[1 << DIGIT_BITS] = {0};
+        unsigned shift = pass * width, mask = (1U << width) - 1;
+        uint32_t sum = 0;
+        for (size_t i = 0; i < list->count; i++) {
+            next[((uint64_t)from[i].start - (uint64_t)min) >> shift & mask]++;
+        }
+        for (unsigned digit = 0; digit <= mask; digit++) {
+            uint32_t here = next[digit];
+            next[digit] = sum;
+            sum += here;
+        }
+        for (size_t i = 0; i < list->count; i++) {
+            to[next[((uint64_t)from[i].start - (uint64_t)min) >> shift & mask]++] = from[i];
+        }
+        struct ft_interval *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    list->items = from;
+    free(to);
+}
+
 void ft_intervals_normalize(struct ft_intervals *list)
 {
-    if (list->count > 1 && piece_end(list, 0) < list->count) {
-        size_t space = list->count, pieces;
-        struct ft_interval *other = ft_cli_realloc(NULL, space, sizeof(*other));
-        do {
-            pieces = merge_pieces(list, other);
-            struct ft_interval *merged = other;
-            other = list->items;
-            list->items = merged;
-        } while (pieces > 1);
-        list->space = space;
+    size_t pieces = list->count > 0;
+    int64_t min = INT64_MAX, max = INT64_MIN;
+    for (size_t i = 0; i < list->count; i++) {
+        int64_t start = list->items[i].start;
+        pieces += i > 0 && start < list->items[i - 1].start;
+        min = start < min ? start : min;
+        max = start > max ? start : max;
+    }
+    if (pieces == 2) {
+        struct ft_interval *other = ft_cli_realloc(NULL, list->space, sizeof(*other)), *merged = other;
+        merge_pieces(list, merged);
+        other = list->items;
+        list->items = merged;
         free(other);
+    } else if (pieces > 2) {
+        sort(list, min, max);
     }
     join(list);
 }
@@ -149,21 +167,13 @@ int64_t ft_intervals_common(const struct ft_intervals *a, const struct ft_interv
     return length;
 }
 
-void ft_intervals_split(struct ft_intervals *list, int64_t mark, struct ft_intervals *above)
+size_t ft_intervals_above(const struct ft_intervals *list, int64_t mark)
 {
     size_t from = list->count;
-    while (from > 0 && list->items[from - 1].start >= mark) {
+    while (from > 0 && list->items[from - 1].end > mark) {
         from--;
     }
-    above->count = 0;
-    if (from > 0 && list->items[from - 1].end > mark) {
-        append(above, (struct ft_interval){.start = mark, .end = list->items[from - 1].end});
-        list->items[from - 1].end = mark;
-    }
-    for (size_t i = from; i < list->count; i++) {
-        append(above, list->items[i]);
-    }
-    list->count = from;
+    return from;
 }
 
 void ft_sweep_fini(struct ft_sweep *sweep)
@@ -173,21 +183,54 @@ void ft_sweep_fini(struct ft_sweep *sweep)
     }
 }
 
-void ft_sweep_add(struct ft_sweep *sweep, enum ft_sweep_kind kind, const struct ft_intervals *list)
+void ft_sweep_add(struct ft_sweep *sweep, enum ft_sweep_kind kind, struct ft_intervals *list)
 {
-    ft_intervals_merge(&sweep->pending[kind], list);
+    struct ft_intervals *pending = &sweep->pending[kind];
+    if (pending->count == 0) {
+        struct ft_intervals taken = *list;
+        *list = *pending;
+        *pending = taken;
+        return;
+    }
+    ft_intervals_merge(pending, list);
+}
+
+/* What of a list lies above the watermark, in place: the list's first interval there is cut for as long as it is used. */
+struct above {
+    struct ft_intervals part;
+    int64_t start; /* of that interval before the cut */
+};
+
+static struct above cut(struct ft_intervals *list, int64_t watermark)
+{
+    size_t from = ft_intervals_above(list, watermark);
+    struct above above = {.part.items = list->items ? list->items + from : NULL, .part.count = list->count - from};
+    if (above.part.count > 0) {
+        above.start = above.part.items->start;
+        above.part.items->start = above.start < watermark ? watermark : above.start;
+    }
+    return above;
+}
+
+/* Drops what was above, and ends the interval that was cut at the watermark. */
+static void drop(struct ft_intervals *list, const struct above *above, int64_t watermark)
+{
+    list->count -= above->part.count;
+    if (above->part.count > 0 && above->start < watermark) {
+        list->items[list->count++] = (struct ft_interval){.start = above->start, .end = watermark};
+    }
 }
 
 void ft_sweep_settle(struct ft_sweep *sweep, int64_t watermark)
 {
-    struct ft_intervals above[FT_SWEEP_COUNT] = {0};
+    struct above above[FT_SWEEP_COUNT];
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        ft_intervals_split(&sweep->pending[kind], watermark, &above[kind]);
-        sweep->total_ns[kind] += ft_intervals_length(&above[kind]);
+        above[kind] = cut(&sweep->pending[kind], watermark);
+        sweep->total_ns[kind] += ft_intervals_length(&above[kind].part);
     }
-    sweep->io_and_compute_ns += ft_intervals_common(&above[FT_SWEEP_IO], &above[FT_SWEEP_COMPUTE]);
-    sweep->app_io_and_compute_ns += ft_intervals_common(&above[FT_SWEEP_APP_IO], &above[FT_SWEEP_COMPUTE]);
+    sweep->io_and_compute_ns += ft_intervals_common(&above[FT_SWEEP_IO].part, &above[FT_SWEEP_COMPUTE].part);
+    sweep->app_io_and_compute_ns += ft_intervals_common(&above[FT_SWEEP_APP_IO].part, &above[FT_SWEEP_COMPUTE].part);
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        ft_intervals_fini(&above[kind]);
+        drop(&sweep->pending[kind], &above[kind], watermark);
     }
 }

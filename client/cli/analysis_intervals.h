@@ -26,9 +26,22 @@ struct ft_intervals {
 };
 
 void ft_intervals_fini(struct ft_intervals *list);
+void ft_intervals_append(struct ft_intervals *list, int64_t start, int64_t end);
 /* Appends; joins with the last one where they overlap and the order allows it. */
-void ft_intervals_add(struct ft_intervals *list, int64_t start, int64_t end);
-/* Any list becomes normal. Cheap for lists that consist of a few ordered pieces. */
+static inline __attribute__((always_inline)) void ft_intervals_add(struct ft_intervals *list, int64_t start,
+                                                                   int64_t end)
+{
+    struct ft_interval *last = list->count ? &list->items[list->count - 1] : NULL;
+    if (end <= start) {
+        return;
+    }
+    if (last && start >= last->start && start <= last->end) {
+        last->end = end > last->end ? end : last->end;
+    } else {
+        ft_intervals_append(list, start, end);
+    }
+}
+/* Any list becomes normal. */
 void ft_intervals_normalize(struct ft_intervals *list);
 /* Both normal; `list` becomes their union. */
 void ft_intervals_merge(struct ft_intervals *list, const struct ft_intervals *other);
@@ -36,8 +49,8 @@ void ft_intervals_merge(struct ft_intervals *list, const struct ft_intervals *ot
 int64_t ft_intervals_length(const struct ft_intervals *list);
 /* Length of the intersection of two normal lists. */
 int64_t ft_intervals_common(const struct ft_intervals *a, const struct ft_intervals *b);
-/* Moves what lies above the mark (cutting an interval in two where needed) from a normal list into `above`. */
-void ft_intervals_split(struct ft_intervals *list, int64_t mark, struct ft_intervals *above);
+/* First interval of a normal list of which some lies above the mark; the list's count where there is none. */
+size_t ft_intervals_above(const struct ft_intervals *list, int64_t mark);
 
 enum ft_sweep_kind { FT_SWEEP_IO, FT_SWEEP_APP, FT_SWEEP_COMPUTE, FT_SWEEP_APP_IO, FT_SWEEP_COUNT };
 
@@ -48,8 +61,8 @@ struct ft_sweep {
 };
 
 void ft_sweep_fini(struct ft_sweep *sweep);
-/* A normal list of one block. */
-void ft_sweep_add(struct ft_sweep *sweep, enum ft_sweep_kind kind, const struct ft_intervals *list);
+/* A normal list of one block, which may be taken: what it holds afterwards says nothing. */
+void ft_sweep_add(struct ft_sweep *sweep, enum ft_sweep_kind kind, struct ft_intervals *list);
 /* No later list reaches above the watermark; INT64_MIN: there is none. */
 void ft_sweep_settle(struct ft_sweep *sweep, int64_t watermark);
 

@@ -21,14 +21,15 @@ void ft_scan_files_clear(struct ft_scan_files *files)
         memset(files->slots, 0, files->slot_count * sizeof(*files->slots));
     }
     files->count = 0;
+    files->recent[0] = files->recent[1] = 0;
 }
 
 /* Entries are numbered by us, not by the file: nobody chooses them to collide. */
 static size_t slot_of(const struct ft_scan_files *files, uint32_t entry)
 {
     size_t mask = files->slot_count - 1;
-    size_t at = (size_t)((uint64_t)entry * UINT64_C(0x9e3779b97f4a7c15) >> 40) & mask;
-    while (files->slots[at] != 0 && files->items[files->slots[at] - 1].entry != entry) {
+    size_t at = (size_t)((uint64_t)entry * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+    while (files->slots[at].item != 0 && files->slots[at].entry != entry) {
         at = (at + 1) & mask;
     }
     return at;
@@ -40,25 +41,28 @@ static void grow(struct ft_scan_files *files)
     files->slot_count = files->slot_count ? files->slot_count * 2 : SLOTS_MIN;
     files->slots = ft_cli_alloc(files->slot_count * sizeof(*files->slots));
     for (size_t i = 0; i < files->count; i++) {
-        files->slots[slot_of(files, files->items[i].entry)] = (uint32_t)i + 1;
+        uint32_t entry = files->items[i].entry;
+        files->slots[slot_of(files, entry)] = (struct ft_scan_slot){.entry = entry, .item = (uint32_t)i + 1};
     }
 }
 
-struct ft_scan_file *ft_scan_files_get(struct ft_scan_files *files, uint32_t entry)
+struct ft_scan_file *ft_scan_files_find(struct ft_scan_files *files, uint32_t entry)
 {
     if (files->count * 2 >= files->slot_count) {
         grow(files);
     }
-    uint32_t *slot = &files->slots[slot_of(files, entry)];
-    if (*slot == 0) {
+    struct ft_scan_slot *slot = &files->slots[slot_of(files, entry)];
+    if (slot->item == 0) {
         if (files->count == files->space) {
             files->space = files->space ? files->space * 2 : SLOTS_MIN / 2;
             files->items = ft_cli_realloc(files->items, files->space, sizeof(*files->items));
         }
         files->items[files->count] = (struct ft_scan_file){.entry = entry, .sum.first_ns = INT64_MAX};
-        *slot = (uint32_t)++files->count;
+        *slot = (struct ft_scan_slot){.entry = entry, .item = (uint32_t)++files->count};
     }
-    return &files->items[*slot - 1];
+    files->recent[1] = files->recent[0];
+    files->recent[0] = slot->item - 1;
+    return &files->items[slot->item - 1];
 }
 
 void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from)

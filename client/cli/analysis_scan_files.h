@@ -13,9 +13,9 @@
 struct ft_file_sum {
     int64_t first_ns; /* first event that is known to be this file's, since the epoch; INT64_MAX: none */
     uint64_t events;  /* all of this file's, whatever they are */
-    uint64_t reads, writes, metadata, opens, errors;
-    uint64_t read_bytes, written_bytes;
-    uint64_t read_time_ns, write_time_ns, metadata_time_ns;
+    uint64_t errors, opens, metadata, metadata_time_ns;
+    uint64_t reads, read_bytes, read_time_ns;
+    uint64_t writes, written_bytes, write_time_ns;
     uint32_t processes; /* that touched it */
 };
 
@@ -24,17 +24,33 @@ struct ft_scan_file {
     struct ft_file_sum sum;
 };
 
+/* The entry stands here too, since the items are far apart. */
+struct ft_scan_slot {
+    uint32_t entry, item; /* item: index + 1; 0: free */
+};
+
 struct ft_scan_files {
-    uint32_t *slots; /* index + 1 by hash of the entry; 0: free */
+    struct ft_scan_slot *slots; /* by hash of the entry */
     size_t slot_count;
     struct ft_scan_file *items;
     size_t count, space;
+    uint32_t recent[2]; /* items, the latest first: a thread stays with a file, or goes back and forth */
 };
 
 void ft_scan_files_fini(struct ft_scan_files *files);
 void ft_scan_files_clear(struct ft_scan_files *files);
+struct ft_scan_file *ft_scan_files_find(struct ft_scan_files *files, uint32_t entry);
 /* Valid until the next call. */
-struct ft_scan_file *ft_scan_files_get(struct ft_scan_files *files, uint32_t entry);
+static inline struct ft_scan_file *ft_scan_files_get(struct ft_scan_files *files, uint32_t entry)
+{
+    for (int i = 0; i < 2 && files->count > 0; i++) {
+        struct ft_scan_file *file = &files->items[files->recent[i]];
+        if (file->entry == entry) {
+            return file;
+        }
+    }
+    return ft_scan_files_find(files, entry);
+}
 
 /* Adds everything but `processes`. */
 void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from);

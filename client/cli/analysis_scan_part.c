@@ -12,6 +12,9 @@
 /* Times of a file are untrusted: kept where sums of them cannot overflow. */
 #define TIME_MAX (INT64_C(1) << 61)
 
+/* Rows ahead whose file is fetched into the cache. */
+enum { AHEAD = 12 };
+
 struct ft_scan_call (*ft_scan_make_calls(const struct ft_trace_set *set))[FT_TRACE_CALL_MAX]
 {
     size_t readers = ft_trace_set_reader_count(set);
@@ -154,17 +157,13 @@ static void add_to_process(struct ft_process_sum *sum, const struct ft_scan_batc
 
 static void end_batch(struct ft_scan_part *part)
 {
-    struct ft_scan_batch *batch = &part->batch;
-    if (!batch->call) {
-        return;
-    }
+    const struct ft_scan_batch *batch = &part->batch;
     if (part->work->parts & FT_SCAN_FILES) {
         add_files(part);
     }
     if (part->work->parts & FT_SCAN_PROCESSES && batch->process != FT_TRACE_SET_NONE) {
         add_to_process(&part->processes[batch->process], batch);
     }
-    batch->call = NULL;
 }
 
 static void begin_batch(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t process)
@@ -172,9 +171,6 @@ static void begin_batch(struct ft_scan_part *part, const struct ft_rows *rows, s
     unsigned call = rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0;
     struct ft_entry_ref ref = ref_of(part, rows->file[i]), ref2 = ref_of(part, rows->file2[i]);
     part->batch = (struct ft_scan_batch){.call = &part->work->calls[part->reader_index][call],
-                                         .call_id = rows->call[i],
-                                         .file_id = rows->file[i],
-                                         .file2_id = rows->file2[i],
                                          .file = ref.entry,
                                          .file2 = ref2.entry,
                                          .process = process,
@@ -186,7 +182,8 @@ static void begin_batch(struct ft_scan_part *part, const struct ft_rows *rows, s
     }
 }
 
-static void add_interval(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, int kind)
+static inline __attribute__((always_inline)) void add_interval(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                               size_t i, int kind)
 {
     int64_t start = realtime_of(part, rows->start_ns[i]);
     ft_intervals_add(&part->lists[kind], start, clamp(start + clamp(rows->dur_ns[i])));
@@ -231,26 +228,47 @@ static void note_names(struct ft_scan_part *part, int64_t ts_ns)
     mark_path(part, batch->file2, false, ts_ns);
 }
 
-static void add_call(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t process)
+/* End of the rows from i on that have the same call and files. */
+static size_t batch_end(const struct ft_rows *rows, size_t i, size_t last)
+{
+    size_t end = i + 1;
+    while (end < last && rows->call[end] == rows->call[i] && rows->file[end] == rows->file[i] &&
+           rows->file2[end] == rows->file2[i] && rows->kind[end] == FT_EVENT_CALL) {
+        end++;
+    }
+    return end;
+}
+
+/* Rows [i, end) of one call and file. */
+static void add_calls(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, size_t end, uint32_t process)
 {
     struct ft_scan_batch *batch = &part->batch;
-    if (!batch->call || batch->call_id != rows->call[i] || batch->file_id != rows->file[i] ||
-        batch->file2_id != rows->file2[i]) {
-        end_batch(part);
-        begin_batch(part, rows, i, process);
-    }
-    batch->count++;
-    batch->time_ns += rows->dur_ns[i] > 0 ? (uint64_t)rows->dur_ns[i] : 0;
-    if (rows->bytes) {
-        batch->bytes += rows->bytes[i];
-        batch->errors += rows->err[i] != 0;
-    }
-    if (batch->call->reuse != FT_REUSE_NONE && part->work->parts & FT_SCAN_FILES && rows->err[i] == 0) {
-        note_names(part, realtime_of(part, rows->start_ns[i]));
-    }
+    uint64_t time_ns = 0, bytes = 0, errors = 0;
+    begin_batch(part, rows, i, process);
     if (batch->mask & FT_COUNT_IO && part->work->parts & FT_SCAN_UNIONS) {
-        add_interval(part, rows, i, FT_SWEEP_IO);
+        for (size_t k = i; k < end; k++) {
+            add_interval(part, rows, k, FT_SWEEP_IO);
+        }
     }
+    if (batch->call->reuse != FT_REUSE_NONE && part->work->parts & FT_SCAN_FILES) {
+        for (size_t k = i; k < end; k++) {
+            if (rows->err[k] == 0) {
+                note_names(part, realtime_of(part, rows->start_ns[k]));
+            }
+        }
+    }
+    for (size_t k = i; k < end; k++) {
+        time_ns += rows->dur_ns[k] > 0 ? (uint64_t)rows->dur_ns[k] : 0;
+    }
+    for (size_t k = i; rows->bytes && k < end; k++) {
+        bytes += rows->bytes[k];
+        errors += rows->err[k] != 0;
+    }
+    batch->count = end - i;
+    batch->time_ns = time_ns;
+    batch->bytes = bytes;
+    batch->errors = errors;
+    end_batch(part);
 }
 
 static void begin_block(struct ft_scan_part *part, size_t reader)
@@ -275,14 +293,18 @@ static void add_run(struct ft_scan_part *part, const struct ft_rows *rows, const
     }
     part->run++;
     part->run_file_count = 0;
-    for (size_t i = run->first; i < (size_t)run->first + run->count; i++) {
+    for (size_t i = run->first, last = i + run->count, next; i < last; i = next) {
+        next = i + 1;
+        if (i + AHEAD < rows->count && rows->file[i + AHEAD] <= part->file_max) {
+            __builtin_prefetch(&part->refs[rows->file[i + AHEAD]]);
+        }
         if (rows->kind[i] == FT_EVENT_CALL) {
-            add_call(part, rows, i, process);
+            next = batch_end(rows, i, last);
+            add_calls(part, rows, i, next, process);
         } else if (rows->kind[i] == FT_EVENT_SPAN && part->work->parts & FT_SCAN_UNIONS) {
             add_span(part, rows, i);
         }
     }
-    end_batch(part);
     if (part->run_file_count > 0) {
         ft_touched_add(&part->work->touched, process, part->run_files, part->run_file_count);
     }

@@ -30,9 +30,7 @@ struct ft_scan_work {
 
 /* Rows of one run that follow each other with the same call and files: added up first, then booked together. */
 struct ft_scan_batch {
-    const struct ft_scan_call *call; /* NULL: no batch begun */
-    uint16_t call_id;
-    uint32_t file_id, file2_id;
+    const struct ft_scan_call *call;
     uint32_t file, file2; /* entries; FT_ENTRY_NONE: none */
     uint32_t process;
     unsigned mask;    /* of FT_COUNT_* */

@@ -69,19 +69,36 @@ static void a_common_part_is_counted_once(void **state)
     ft_intervals_fini(&b);
 }
 
-static void a_split_cuts_the_interval_that_holds_the_mark(void **state)
+static void what_is_above_a_mark_begins_with_the_interval_that_holds_it(void **state)
 {
     (void)state;
     const struct ft_interval items[] = {{0, 10}, {20, 40}, {50, 60}};
-    struct ft_intervals list = list_of(items, 3), above = {0};
-    ft_intervals_split(&list, 30, &above);
-    assert_int_equal(list.count, 2);
-    assert_int_equal(ft_intervals_length(&list), 20);
-    assert_int_equal(above.count, 2);
-    assert_int_equal(above.items[0].start, 30);
-    assert_int_equal(ft_intervals_length(&above), 20);
+    struct ft_intervals list = list_of(items, 3);
+    assert_int_equal(ft_intervals_above(&list, 30), 1);
+    assert_int_equal(ft_intervals_above(&list, 40), 2);
+    assert_int_equal(ft_intervals_above(&list, 60), 3);
+    assert_int_equal(ft_intervals_above(&list, -1), 0);
     ft_intervals_fini(&list);
-    ft_intervals_fini(&above);
+}
+
+static void a_list_of_many_pieces_is_put_in_order(void **state)
+{
+    (void)state;
+    for (int64_t step = 1; step < INT64_C(1) << 52; step *= 37) {
+        struct ft_intervals list = {0};
+        int64_t length = 0;
+        for (int i = 0; i < 1000; i++) {
+            ft_intervals_append(&list, (i * 7919 % 1000 - 500) * 2 * step, ((i * 7919 % 1000 - 500) * 2 + 1) * step);
+            length += step;
+        }
+        ft_intervals_normalize(&list);
+        assert_int_equal(list.count, 1000);
+        assert_int_equal(ft_intervals_length(&list), length);
+        for (size_t i = 1; i < list.count; i++) {
+            assert_true(list.items[i].start > list.items[i - 1].end);
+        }
+        ft_intervals_fini(&list);
+    }
 }
 
 /* The truth, moment by moment. */
@@ -159,7 +176,10 @@ static void a_sweep_of_blocks_equals_the_moments_counted_one_by_one(void **state
         make_blocks(blocks, &seed);
         for (int b = 0; b < BLOCKS; b++) {
             for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-                ft_sweep_add(&sweep, (enum ft_sweep_kind)kind, &blocks[b].lists[kind]);
+                struct ft_intervals copy = {0};
+                ft_intervals_merge(&copy, &blocks[b].lists[kind]);
+                ft_sweep_add(&sweep, (enum ft_sweep_kind)kind, &copy);
+                ft_intervals_fini(&copy);
             }
             ft_sweep_settle(&sweep, b + 1 < BLOCKS ? blocks[b + 1].end : INT64_MIN);
         }
@@ -197,7 +217,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_union_counts_each_moment_once),
         cmocka_unit_test(a_common_part_is_counted_once),
-        cmocka_unit_test(a_split_cuts_the_interval_that_holds_the_mark),
+        cmocka_unit_test(what_is_above_a_mark_begins_with_the_interval_that_holds_it),
+        cmocka_unit_test(a_list_of_many_pieces_is_put_in_order),
         cmocka_unit_test(a_sweep_of_blocks_equals_the_moments_counted_one_by_one),
         cmocka_unit_test(a_sweep_keeps_only_what_later_blocks_can_touch),
     };
