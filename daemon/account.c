@@ -169,6 +169,11 @@ static void add_kernel(const struct ft_process *process, struct ft_trace_kernel 
 #undef X
 }
 
+static uint32_t parent_pid_of(const struct ft_process *process)
+{
+    return process->parent_pid ? process->parent_pid : process->parent_pid_guessed;
+}
+
 // The parent in this file (the image before, of an exec'ed one): by its segment where that is known, else by its pid.
 static uint32_t find_parent(const struct ft_drain *drain, const struct ft_process *process)
 {
@@ -180,7 +185,7 @@ static uint32_t find_parent(const struct ft_drain *drain, const struct ft_proces
         if (segment && other->segment.id == segment)
             return other->trace_id;
         // Images are added at the list's head: the first of a pid is its newest.
-        if (!by_pid && !process->is_exec && other->pid == process->parent_pid)
+        if (!by_pid && !process->is_exec && other->pid == parent_pid_of(process))
             by_pid = other->trace_id;
     }
     return by_pid;
@@ -195,7 +200,7 @@ static void fill_record(struct ft_drain *drain, struct ft_process *process, stru
     *record = (struct ft_trace_process){
         .pid = process->pid,
         .ns_pid = process->ns_pid,
-        .parent_pid = process->parent_pid,
+        .parent_pid = parent_pid_of(process),
         .parent = process->parent_id,
         .is_exec = process->is_exec,
         .start_ns = process->start_ns,

@@ -8,6 +8,7 @@
 #include "daemon/counted.h"
 #include "daemon/daemon.h"
 #include "daemon/ending.h"
+#include "daemon/inside.h"
 #include "daemon/log.h"
 #include "daemon/procfs.h"
 
@@ -51,6 +52,7 @@ static void take_inbox(struct ft_job *job, int64_t now_ns)
         job->worker_count++;
         job->has_had_process = true;
         ft_children_note_attached(&job->children, in_order->pid, in_order->ns_pid, in_order->start_ns, in_order->exe);
+        ft_inside_find_parent(job, in_order);
         in_order->next_look_ns = now_ns;
         in_order->look_interval_ns = job->daemon->config.poll_busy_ns;
     }

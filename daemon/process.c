@@ -78,6 +78,7 @@ int ft_process_read_hello(struct ft_process *process)
     process->clock = hello.clock;
     process->image = hello.image;
     process->ns_pid = hello.pid;
+    process->ns_parent_pid = hello.ppid;
     process->parent_pid = hello.pid == process->pid ? hello.ppid : 0;
     process->start_time = hello.start_time;
     process->pid_namespace = hello.pid_namespace;

@@ -100,6 +100,8 @@ struct ft_process {
 
     // who: does not change
     uint32_t pid, ns_pid, parent_pid, uid, gid;
+    uint32_t ns_parent_pid;      // as the process itself sees it
+    uint32_t parent_pid_guessed; // the worker's: where parent_pid is not known (inside.h)
     _Atomic uint64_t start_time; // of the pid, clock ticks after boot; 0 unknown, until one looks
     uint64_t pid_namespace;
     int64_t start_ns;        // of the image

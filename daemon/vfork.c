@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "daemon/account.h"
+#include "daemon/inside.h"
 #include "daemon/record.h"
 
 // Follows the records of a line over its chunks, from one slot on. 0 where the end is not among them.
@@ -91,7 +92,7 @@ static void find_parent(const struct ft_drain *drain, const struct ft_process *p
     const struct ft_process_vfork_level *vfork = innermost(line);
     const struct ft_process_vfork_level *outer = vfork > line->vforks ? vfork - 1 : NULL;
     if (outer && outer->pid) {
-        record->parent_pid = outer->pid;
+        record->parent_pid = ft_inside_find_child(process->job, process, outer->pid, outer->start_ns);
         record->parent = outer->part == drain->part ? outer->process : 0;
         return;
     }
@@ -107,7 +108,8 @@ static void fill_record(const struct ft_drain *drain, const struct ft_process *p
     struct ft_bytes *argv = ft_account_make_argv(process, &argv_count);
     const struct ft_process_vfork_level *vfork = innermost(line);
     *record = (struct ft_trace_process){
-        .pid = vfork->pid,
+        .pid = ft_inside_find_child(process->job, process, vfork->pid, vfork->start_ns),
+        .ns_pid = vfork->pid,
         .start_ns = vfork->start_ns,
         .uid = process->uid,
         .exe = process->exe,
