@@ -134,7 +134,7 @@ def run(tap, argv):
     assert left[0] == left[1]
     want = collections.Counter(plain_argv(a) for a in what_they_became(logs).values())
     # in another namespace a vfork child has the pid that its parent knows, where the image that it became is not known yet
-    entries = [p for p in trace.processes() if not (p["exit"].get("exec") and p["pid"] == p["ns_pid"])]
+    entries = [p for p in trace.processes() if not ((p["exit"] or {}).get("exec") and p["pid"] == p["ns_pid"])]
     last = {p["pid"]: p for p in sorted(entries, key=lambda p: p["start"])}
     have = collections.Counter(plain_argv(p["argv"]) for p in last.values())
     unknown = want.pop((), 0)  # strace does not tell who forked it in another namespace
