@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,13 +12,14 @@
 enum { ROUNDS = 4000, READS = 20000 };
 
 static int number, was[READS];
-static int done;
+static int has_begun, done;
 
 static void *reads(void *unused)
 {
     for (int i = 0; i < READS; i++) {
         char text[8] = {0};
         was[i] = pread(number, text, 7, 0) > 0 ? atoi(text) : -1;
+        __atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
     return unused;
@@ -35,6 +37,8 @@ int main(void)
     }
     number = open("0", O_RDONLY);
     pthread_create(&thread, NULL, reads, NULL);
+    while (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE)) /* one read at least is of a file */
+        sched_yield();
     for (int i = 1; i < ROUNDS && !__atomic_load_n(&done, __ATOMIC_ACQUIRE); i++) {
         close(number);
         snprintf(name, sizeof name, "%d", i);
