@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls that are given pointers to nowhere, and fail, many of them before the pointer is looked at: prints what they say.
-// CFLAGS: -fno-builtin -U_FORTIFY_SOURCE -Wno-nonnull -Wno-stringop-overflow -Wno-stringop-overread
+// CFLAGS: -fno-builtin -U_FORTIFY_SOURCE -Wno-nonnull -Wno-unknown-warning-option -Wno-stringop-overflow -Wno-stringop-overread
 #define _GNU_SOURCE
 #include <aio.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The kernel's asynchronous I/O through libaio: submitting and waiting are the events.
-// CFLAGS: -fno-builtin -U_FORTIFY_SOURCE -Wno-stringop-overflow
+// CFLAGS: -fno-builtin -U_FORTIFY_SOURCE -Wno-unknown-warning-option -Wno-stringop-overflow
 // LDFLAGS: -laio
 // OPTIONAL: libaio-dev
 #define _GNU_SOURCE
