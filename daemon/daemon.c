@@ -197,7 +197,7 @@ void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap)
     ft_listener_accept_all(daemon);
     ft_store_all(daemon);
     daemon->is_ending = true;
-    daemon->ending_gap = gap;
+    atomic_store(&daemon->ending_gap, (int)gap);
     ft_daemon_notify(daemon, "STOPPING=1");
     ft_listener_close(daemon);
     if (daemon->config.private)

@@ -48,7 +48,7 @@ struct ft_daemon {
     struct ft_reserve reserve;
     int64_t realtime_offset_ns; // fixed when the daemon starts
     int64_t started_ns;
-    enum ft_gap ending_gap; // what living processes become: still_running, daemon_stopped
+    _Atomic int ending_gap; // enum ft_gap: what living processes become: still_running, daemon_stopped
     bool is_ending;
     char host[256], boot_id[37];
 };

@@ -222,7 +222,8 @@ static void finish_processes(struct ft_job *job, struct ft_drain *drain, bool is
         if (!is_finishing && !may_finish(job, process, drain->now_ns))
             continue;
         int64_t end_ns = process->is_drained && !process->is_lost ? atomic_load(&process->ended_ns) : 0;
-        ft_ending_finish(drain, process, end_ns, process->is_lost ? FT_GAP_DAEMON_STOPPED : job->daemon->ending_gap);
+        int gap = process->is_lost ? FT_GAP_DAEMON_STOPPED : atomic_load(&job->daemon->ending_gap);
+        ft_ending_finish(drain, process, end_ns, (enum ft_gap)gap);
         give_back(job, process);
     }
 }
