@@ -6,132 +6,13 @@
 #include <string.h>
 
 #include "daemon/daemon.h"
+#include "daemon/expected.h"
 #include "daemon/missing.h"
-#include "proto/trace_resume.h"
 
-// A child that attaches at all has usually done so long before; what it waits for here is its admission.
-#define PATIENCE_NS INT64_C(1000000000)
 // Two clocks tell when it was made and when it attached; a coarse one is up to 10 ms behind.
 #define SLACK_NS INT64_C(20000000)
 
-void ft_children_init(struct ft_children *children)
-{
-    *children = (struct ft_children){.due_ns = INT64_MAX};
-}
-
-void ft_children_fini(struct ft_children *children)
-{
-    for (struct ft_children_expected *one = children->expected, *next; one; one = next) {
-        next = one->next;
-        free(one);
-    }
-    ft_seen_fini(&children->seen);
-    ft_seen_fini(&children->seen_inside);
-    memset(children, 0, sizeof(*children));
-}
-
-void ft_children_note_attached(struct ft_children *children, uint32_t pid, uint32_t ns_pid, int64_t attached_ns,
-                               struct ft_bytes exe)
-{
-    ft_seen_add(&children->seen, pid, attached_ns, exe);
-    if (ns_pid != pid)
-        ft_seen_add(&children->seen_inside, ns_pid, attached_ns, exe);
-}
-
-static const struct ft_seen_pid *find_attached(const struct ft_children *children,
-                                               const struct ft_children_expected *one)
-{
-    return ft_seen_find(one->is_inside ? &children->seen_inside : &children->seen, one->pid, one->since_ns);
-}
-
-static void put_gap(struct ft_trace_writer *writer, const struct ft_children_expected *one,
-                    struct ft_exe_verdict verdict, int64_t now_ns)
-{
-    struct ft_trace_gap gap = {
-        .kind = (uint8_t)verdict.gap,
-        .pid = one->is_inside ? 0 : one->pid,
-        .count = 1,
-        .when_ns = now_ns,
-        .exe = FT_BYTES(one->path),
-        .reason = FT_BYTES(verdict.reason),
-    };
-    if (writer)
-        ft_trace_writer_put_gap(writer, &gap);
-}
-
 // ------------------------------------------------------------------------------------------------- what is waited for
-
-// Executed images are not told: a successor knows them by what their process's records said last.
-static void put_expected(const struct ft_children_expected *one, struct ft_trace_writer *writer)
-{
-    const struct ft_trace_expected expected = {
-        .pid = one->pid,
-        .path = FT_BYTES(one->path),
-        .way = one->way,
-        .follow = one->follow,
-        .is_inside = one->is_inside,
-        .uid = one->uid,
-        .gid = one->gid,
-        .parent = one->parent,
-        .parent_pid = one->parent_pid,
-        .since_ns = one->since_ns,
-    };
-    if (one->way != FT_CHILDREN_EXECUTED)
-        ft_trace_writer_put_expected(writer, &expected);
-}
-
-void ft_children_put(struct ft_children *children, struct ft_drain *drain)
-{
-    if (children->told_part == drain->part)
-        return;
-    for (const struct ft_children_expected *one = children->expected; one; one = one->next)
-        put_expected(one, drain->writer);
-    children->told_part = drain->part;
-}
-
-static bool is_expected(const struct ft_children *children, uint32_t pid, enum ft_children_way way, uint64_t parent)
-{
-    for (const struct ft_children_expected *one = children->expected; one; one = one->next)
-        if (one->pid == pid && one->way == way && one->parent == parent)
-            return true;
-    return false;
-}
-
-static struct ft_children_expected *add(struct ft_children *children, const struct ft_children_expected *given,
-                                        struct ft_bytes path)
-{
-    struct ft_children_expected *one =
-        children->expected_count < FT_CHILDREN_EXPECTED_MAX ? malloc(sizeof(*one)) : NULL;
-    if (!one)
-        return NULL;
-    *one = *given;
-    size_t bytes = path.len < sizeof(one->path) ? path.len : sizeof(one->path) - 1;
-    memcpy(one->path, path.data, bytes);
-    one->path[bytes] = '\0';
-    one->next = children->expected;
-    children->expected = one;
-    children->expected_count++;
-    children->due_ns = one->due_ns < children->due_ns ? one->due_ns : children->due_ns;
-    return one;
-}
-
-void ft_children_restore(struct ft_children *children, const struct ft_trace_expected *expected, int64_t now_ns)
-{
-    const struct ft_children_expected one = {
-        .pid = expected->pid,
-        .uid = expected->uid,
-        .gid = expected->gid,
-        .way = expected->way == FT_CHILDREN_FORKED ? FT_CHILDREN_FORKED : FT_CHILDREN_SPAWNED,
-        .follow = expected->follow,
-        .is_inside = expected->is_inside,
-        .parent = expected->parent,
-        .parent_pid = expected->parent_pid,
-        .since_ns = expected->since_ns,
-        .due_ns = now_ns + PATIENCE_NS,
-    };
-    if (one.pid && !find_attached(children, &one) && !is_expected(children, one.pid, one.way, one.parent))
-        add(children, &one, expected->path);
-}
 
 // `since_ns` of what is given is when the call began.
 static void expect(struct ft_drain *drain, struct ft_process *process, struct ft_children_expected *given,
@@ -142,27 +23,19 @@ static void expect(struct ft_drain *drain, struct ft_process *process, struct ft
     given->gid = process->gid;
     given->parent = process->segment.id;
     given->parent_pid = process->pid;
-    given->due_ns = drain->now_ns + PATIENCE_NS;
+    given->due_ns = drain->now_ns + FT_EXPECTED_PATIENCE_NS;
     given->since_ns -= SLACK_NS;
     if (given->way == FT_CHILDREN_EXECUTED && given->since_ns <= process->start_ns) // it is not the image before
         given->since_ns = process->start_ns + 1;
     given->is_inside = process->ns_pid != process->pid && given->way != FT_CHILDREN_EXECUTED;
     bool may_be_hidden = given->way != FT_CHILDREN_FORKED; // another program ran, and then one that attached
-    const struct ft_seen_pid *attached = find_attached(children, given);
+    const struct ft_seen_pid *attached = ft_expected_find_attached(children, given);
     if (!given->pid || (attached && (!may_be_hidden || attached->exe == ft_seen_hash(path))) ||
-        is_expected(children, given->pid, given->way, given->parent)) // told by a daemon before us
+        ft_expected_is_known(children, given->pid, given->way, given->parent)) // told by a daemon before us
         return;
-    const struct ft_children_expected *one = add(children, given, path);
+    const struct ft_children_expected *one = ft_expected_add(children, given, path);
     if (one && !attached && drain->writer && children->told_part == drain->part)
-        put_expected(one, drain->writer);
-}
-
-static void forget(struct ft_children *children, struct ft_children_expected **link)
-{
-    struct ft_children_expected *one = *link;
-    *link = one->next;
-    free(one);
-    children->expected_count--;
+        ft_expected_put(one, drain->writer);
 }
 
 static char *copy_path(struct ft_process *process, const struct ft_record_event *record)
@@ -180,7 +53,7 @@ static void forget_exec(struct ft_children *children, uint32_t pid, uint64_t seg
     for (struct ft_children_expected **link = &children->expected; *link;) {
         struct ft_children_expected *one = *link;
         if (one->way == FT_CHILDREN_EXECUTED && one->pid == pid && one->parent == segment)
-            forget(children, link);
+            ft_expected_forget(children, link);
         else
             link = &one->next;
     }
@@ -249,7 +122,7 @@ static void note_shell(struct ft_drain *drain, const struct ft_record_event *rec
     struct ft_exe_verdict verdict = ft_missing_by_follow(follow);
     struct ft_children_expected one = {.path = "/bin/sh"};
     if (follow != FT_FOLLOW_ORDINARY && follow != FT_FOLLOW_LIMIT)
-        put_gap(drain->writer, &one, verdict, drain->now_ns);
+        ft_expected_put_gap(drain->writer, &one, verdict, drain->now_ns);
 }
 
 void ft_children_note_call(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
@@ -302,7 +175,7 @@ void ft_children_note_over(struct ft_drain *drain, struct ft_process *process)
         if (one->parent != process->segment.id)
             continue;
         one->has_come |= one->way == FT_CHILDREN_EXECUTED && process->exit == FT_EXIT_EXEC;
-        if (!one->has_failed_gap && !find_attached(children, one))
+        if (!one->has_failed_gap && !ft_expected_find_attached(children, one))
             ft_missing_take_failure(one, process);
     }
 }
@@ -316,7 +189,7 @@ static void check_hidden(struct ft_children *children, struct ft_trace_writer *w
         return;
     struct ft_exe_verdict verdict = ft_exe_examine_again(one->path, children->known, FT_CHILDREN_VERDICTS);
     if (verdict.is_certain)
-        put_gap(writer, one, verdict, now_ns);
+        ft_expected_put_gap(writer, one, verdict, now_ns);
 }
 
 // It attached to another job, to which a session, a control group or a user of its own took it.
@@ -332,7 +205,7 @@ static bool is_elsewhere(const struct ft_job *job, const struct ft_children_expe
 static bool settle(struct ft_job *job, struct ft_trace_writer *writer, struct ft_children_expected *one, int64_t now_ns,
                    bool all)
 {
-    const struct ft_seen_pid *attached = find_attached(&job->children, one);
+    const struct ft_seen_pid *attached = ft_expected_find_attached(&job->children, one);
     if (attached) {
         check_hidden(&job->children, writer, one, attached, now_ns);
         return true;
@@ -346,7 +219,7 @@ static bool settle(struct ft_job *job, struct ft_trace_writer *writer, struct ft
     bool may_come = is_running && !verdict.is_certain && verdict.gap != FT_GAP_SECURE_EXEC &&
                     one->follow == FT_FOLLOW_ORDINARY && !one->has_failed_gap;
     if (may_come && !all) {
-        one->due_ns = now_ns + PATIENCE_NS;
+        one->due_ns = now_ns + FT_EXPECTED_PATIENCE_NS;
         return false;
     }
     struct ft_process *process = one->way == FT_CHILDREN_EXECUTED ? ft_missing_find_parent(job, one) : NULL;
@@ -358,7 +231,7 @@ static bool settle(struct ft_job *job, struct ft_trace_writer *writer, struct ft
         return true; // a successor goes on with it
     // Of one between two images it is told that it lived on; of one inside another namespace's namespace nothing is known.
     if (!may_come || (one->way != FT_CHILDREN_EXECUTED && !one->is_inside))
-        put_gap(writer, one, verdict, now_ns);
+        ft_expected_put_gap(writer, one, verdict, now_ns);
     return true;
 }
 
@@ -369,7 +242,7 @@ void ft_children_check(struct ft_job *job, struct ft_trace_writer *writer, int64
     for (struct ft_children_expected **link = &children->expected; *link;) {
         struct ft_children_expected *one = *link;
         if (settle(job, writer, one, now_ns, all)) {
-            forget(children, link);
+            ft_expected_forget(children, link);
             continue;
         }
         next_ns = one->due_ns < next_ns ? one->due_ns : next_ns;

@@ -129,7 +129,8 @@ static int open_in_root(const char *path, const struct ft_exe_look *look)
     int error = errno;
     if (root_fd >= 0)
         close(root_fd);
-    if (root_fd < 0 || (fd < 0 && error == ENOSYS)) // it is gone, or the kernel is older than 5.6
+    // It is gone, or the kernel is older than 5.6, or the path is one of our root's.
+    if (root_fd < 0 || (fd < 0 && (error == ENOSYS || error == ENOENT)))
         return open(path, OPEN_FLAGS);
     errno = error;
     return fd;

@@ -45,7 +45,7 @@ struct ft_exe_verdict ft_missing_by_follow(unsigned follow)
     case FT_FOLLOW_OFF:
         return VERDICT(ENV_CLEANED, "FLOWTAP or FLOWTAP_MODE of its environment turns tracing off");
     case FT_FOLLOW_ELSEWHERE:
-        return VERDICT(ENV_CLEANED, "FLOWTAP_SOCKET of its environment names another daemon");
+        return VERDICT(NOT_ATTACHED, "FLOWTAP_SOCKET of its environment names another daemon");
     case FT_FOLLOW_UNREACHABLE:
         return VERDICT(CONTAINER, "the library cannot be opened where it runs");
     case FT_FOLLOW_SANDBOX:

@@ -172,7 +172,8 @@ def test_a_root_without_the_library(tap, cleaned):
     root = root_folder(tap)
     trace = tap.run(["sh", "-c", f"{cleaned}{shutil.which('chroot')} {root} /bin/cat /text; true"])
     assert trace.ran.stdout == b"inside\n"
-    assert [(g["kind"], g["exe"], g["count"]) for g in trace.gaps()] == [("container", "/bin/cat", 1)], trace.gaps()
+    assert [(g["kind"], g["count"]) for g in trace.gaps()] == [("container", 1)], trace.gaps()
+    assert trace.gaps()[0]["exe"] in ("/bin/cat", f"{root}/bin/cat")
 
 
 def test_variables_are_not_put_back_where_the_library_is_not(tap):

@@ -84,21 +84,6 @@ def test_program_of_another_class(tap):
     gap_of(trace, "foreign_elf", "/small")
 
 
-def test_root_without_the_library(tap):
-    harness.needs(os.geteuid() == 0, "chroot needs root")
-    root = tap.work / "root"
-    root.mkdir()
-    script = ('for f in /bin/cat $(ldd /bin/cat | grep -o "/[^ ]*"); do mkdir -p root$(dirname $f) && cp -L $f root$f; done; '
-              "echo inside > root/text")
-    assert tap.plain(["sh", "-c", script]).returncode == 0
-    plain = tap.plain(["chroot", root, "/bin/cat", "/text"])
-    assert plain.stdout == b"inside\n"
-    trace = tap.run(["sh", "-c", f"chroot {root} /bin/cat /text; true"])
-    assert trace.ran.stdout == plain.stdout
-    # of a process that has ended nobody can ask any more what it saw
-    assert [g["kind"] for g in trace.gaps() if g["exe"] == "/bin/cat"] in (["container"], ["not_attached"]), trace.gaps()
-
-
 def test_io_uring_is_said(tap):
     harness.needs_program("node")
     (tap.work / "text").write_text("x" * 100)
