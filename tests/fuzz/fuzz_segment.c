@@ -204,7 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (has_writer)
             pthread_join(writer.thread, NULL);
         check_account(world->process);
-        ft_children_check(&world->job.children, world->writer, 0, true);
+        ft_children_check(&world->job, world->writer, 0, true);
     }
     close_world(world);
     return 0;
