@@ -13,7 +13,7 @@ POINTS = ["call_shown", "call_done", "emitted", "reserved", "written", "publishe
 ROUNDS = 60
 
 
-@pytest.mark.parametrize("how", ["io", "jump", "fork", "fork-exit"])
+@pytest.mark.parametrize("how", ["io", "jump", "fork", "fork-exit", "end-thread"])
 @pytest.mark.parametrize("point", POINTS)
 def test_interrupted(tap, preload, point, how):
     """The n-th time that the point is passed: before a few records are in a chunk, and after many."""
@@ -35,13 +35,14 @@ def check(trace, folder, how, said, count):
     assert len(main) == (2 if how.startswith("fork") else 1)
     assert len(said) == (2 if how == "fork" else 1)
     causes = trace.summary()["dropped_by_cause"]
-    # what a jump leaves is torn; what a fork interrupts is the parent's, once
-    assert causes.pop("torn") <= (1 if how == "jump" else 0) and not any(causes.values()), trace.summary()["dropped_by_cause"]
+    # what a jump or the thread's end leaves is torn; what a fork interrupts is the parent's, once
+    is_left = how in ("jump", "end-thread")
+    assert causes.pop("torn") <= is_left and not any(causes.values()), trace.summary()["dropped_by_cause"]
     for name in ("main", "handler"):
         opened = trace.count(name="open", path=str(folder / name)), trace.count(name="write", path=str(folder / name))
         want = sum(s[name] for s in said)
-        # the interrupted call itself: a jump leaves it out of the program's count or out of the trace, a fork makes it return twice
-        slack = 1 if how in ("jump", "fork") and name == "main" else 0
+        # the interrupted call itself: who leaves it has it not in the program's count or not in the trace, a fork makes it return twice
+        slack = 1 if (is_left or how == "fork") and name == "main" else 0
         assert all(abs(n - want) <= slack for n in opened), (name, opened, want)
     if how.startswith("fork"):
         assert trace.count(name="write", path=str(folder / "child")) == 40

@@ -2,6 +2,8 @@
 /*
  * Files that a test program touches, and how often it did: counted_touch("a") opens, writes one byte and closes, and counts
  * that when all three have returned. counted_print() says it all as one JSON object; tests compare it with the trace.
+ * A handler that does not come back, or a cancellation, in the middle of it would leave calls that are not counted: where one
+ * may come, the signal has to be blocked, or the test allow for it.
  */
 #ifndef FT_TEST_COUNTED_H
 #define FT_TEST_COUNTED_H

@@ -8,9 +8,11 @@
 #include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,19 +105,17 @@ static void generation(int n)
 
 /* The child comes back from the handler into the read that was interrupted, as the parent does. */
 static volatile pid_t forked = -1;
-static void on_alarm(int unused)
+static void on_signal(int unused)
 {
     (void)unused;
     forked = fork();
 }
 
+static atomic_int reader;
 static void *fork_into_read(void *unused)
 {
     char byte;
-    sigset_t alarms;
-    sigemptyset(&alarms);
-    sigaddset(&alarms, SIGALRM);
-    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    atomic_store(&reader, (int)syscall(SYS_gettid));
     if (read(pipe_fds[0], &byte, 1) != -1)
         abort();
     if (forked == 0) {
@@ -155,18 +155,34 @@ static void fork_again(void)
         fork_once();
 }
 
-/* The alarm is the thread's alone: main, which waits for it, has it blocked. */
+/* The kernel shows in which call a thread waits. */
+static void until_it_waits_in_read(int tid)
+{
+    char path[64], text[256], want[16];
+    int length = snprintf(want, sizeof want, "%d ", (int)SYS_read);
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
+    do {
+        int fd = open(path, O_RDONLY);
+        if (fd < 0 || read(fd, text, sizeof text) <= 0 || close(fd))
+            abort();
+        usleep(1000);
+    } while (strncmp(text, want, (size_t)length) != 0);
+}
+
 static void in_thread(void *(*function)(void *))
 {
-    const struct sigaction action = {.sa_handler = on_alarm};
-    sigset_t alarms;
-    sigemptyset(&alarms);
-    sigaddset(&alarms, SIGALRM);
-    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
-    sigaction(SIGALRM, &action, NULL);
-    alarm(1);
+    const struct sigaction action = {.sa_handler = on_signal};
     pthread_t thread;
-    if (pthread_create(&thread, NULL, function, NULL) || pthread_join(thread, NULL))
+    sigaction(SIGUSR1, &action, NULL);
+    if (pthread_create(&thread, NULL, function, NULL))
+        abort();
+    if (function == fork_into_read) {
+        while (atomic_load(&reader) == 0)
+            usleep(1000);
+        until_it_waits_in_read(atomic_load(&reader));
+        pthread_kill(thread, SIGUSR1);
+    }
+    if (pthread_join(thread, NULL))
         abort();
 }
 

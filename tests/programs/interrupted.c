@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // interrupted HOW N: N rounds of calls, which SIGUSR1 may interrupt anywhere; prints a line of counts for each process.
 //   io: the handler makes calls      jump: and leaves by siglongjmp      fork: and forks a child that goes on as the parent does
-//   fork-exit: and forks a child that ends in the handler
+//   fork-exit: and forks a child that ends in the handler      end-thread: and ends its thread; main makes the rounds again
 #define _GNU_SOURCE
 #include "counted.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -39,6 +40,8 @@ static void handler(int unused)
         fork_one();
     if (!strcmp(how, "jump"))
         siglongjmp(back, 1);
+    if (!strcmp(how, "end-thread"))
+        pthread_exit(NULL);
 }
 
 static void rounds(volatile long count)
@@ -54,6 +57,12 @@ static void rounds(volatile long count)
     }
 }
 
+static void *rounds_in_thread(void *count)
+{
+    rounds((long)count);
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     how = argc > 1 ? argv[1] : "io";
@@ -62,7 +71,11 @@ int main(int argc, char **argv)
     counted_of("child");
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     CHECKED(sigaction(SIGUSR1, &action, NULL) == 0);
-    rounds(argc > 2 ? atol(argv[2]) : 100);
+    long count = argc > 2 ? atol(argv[2]) : 100;
+    pthread_t thread;
+    if (!strcmp(how, "end-thread"))
+        CHECKED(pthread_create(&thread, NULL, rounds_in_thread, (void *)count) == 0 && pthread_join(thread, NULL) == 0);
+    rounds(count);
     counted_print();
     int status = 0;
     if (!is_child && child > 0)
