@@ -211,15 +211,7 @@ static void fill_record(struct ft_drain *drain, struct ft_process *process, stru
         .cwd = process->cwd,
         .tags = process->tags,
         .tags_count = process->tags_count,
-        .job =
-            {
-                .id = FT_BYTES(identity->job),
-                .workflow = identity->workflow,
-                .step = FT_BYTES(identity->step),
-                .source = identity->source,
-                .rank = identity->rank,
-                .local_rank = identity->local_rank,
-            },
+        .job = ft_identity_record(identity),
         .exit = process->exit,
         .exit_source = process->exit_source,
         .exit_value = process->exit_value,

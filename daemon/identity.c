@@ -7,36 +7,51 @@
 
 #include "proto/settings.h"
 
-// Consecutive components of a cgroup path. `{job}` and `{step}` take one or more bytes, `*` any; the rest is literal.
-// First match wins.
-static const char *const cgroup_patterns[] = {
-    "job_{job}/step_{step}",        // Slurm: .../slurmstepd.scope/job_7/step_0/..., /slurm/uid_0/job_7/step_batch
-    "job_{job}",                    // Slurm before the first step
-    "pbspro-{job}.*",               // OpenPBS with systemd slices
-    "pbs_jobs.service/jobid/{job}", // OpenPBS hook
-    "jobid/{job}",                  // Torque, older hooks
-    "lsf/*/job.{job}.*",            // LSF: /lsf/<cluster>/job.7.<pid>.<time>
-    "flux-{job}.scope",
-    "shell-{job}.service", // Flux with sdexec
-    "oar/*_{job}",         // OAR: /oar/<user>_<job>
-    "htcondor/condor_*_{job}@*",
+enum field { JOB, STEP, RANK, LOCAL_RANK };
+
+struct claim {
+    enum field field;
+    const char *name, *needs; // `needs`: what else has to be there
 };
 
-static const char *const session_pattern = "session-{job}.scope";
-
-static const char *const job_variables[] = {"FLOWTAP_JOB", "SLURM_JOB_ID", "FLUX_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
-static const char *const step_variables[] = {"SLURM_STEP_ID", "LSB_JOBINDEX", "PBS_ARRAY_INDEX"};
-static const char *const rank_variables[] = {
-    "SLURM_PROCID",        "FLUX_TASK_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-    "MV2_COMM_WORLD_RANK", "PALS_RANKID",    "LSF_PM_TASKID",        "RANK",
+// What processes say of themselves; of each field the first row that is there. The innermost launcher knows a rank best:
+// all ranks that mpirun starts in one task of a workload manager have the task's number in their environment, too.
+static const struct claim claims[] = {
+    {JOB, "FLOWTAP_JOB", NULL},
+    {JOB, "SLURM_JOB_ID", NULL},
+    {JOB, "SLURM_JOBID", NULL},
+    {JOB, "FLUX_JOB_ID", NULL},
+    {JOB, "PBS_JOBID", NULL},
+    {JOB, "LSB_JOBID", NULL},
+    {STEP, "SLURM_STEP_ID", NULL},
+    {STEP, "SLURM_STEPID", NULL},
+    {STEP, "LSB_JOBINDEX", NULL},
+    {STEP, "PBS_ARRAY_INDEX", NULL},
+    {RANK, "RANK", "WORLD_SIZE"}, // torchrun; alone it may be anything, so it comes last, too
+    {RANK, "OMPI_COMM_WORLD_RANK", NULL},
+    {RANK, "MV2_COMM_WORLD_RANK", NULL},
+    {RANK, "PALS_RANKID", NULL},
+    {RANK, "PMIX_RANK", NULL},
+    {RANK, "PMI_RANK", NULL},
+    {RANK, "LSF_PM_TASKID", NULL},
+    {RANK, "FLUX_TASK_RANK", NULL},
+    {RANK, "SLURM_PROCID", NULL},
+    {RANK, "RANK", NULL},
+    {LOCAL_RANK, "LOCAL_RANK", "WORLD_SIZE"},
+    {LOCAL_RANK, "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
+    {LOCAL_RANK, "MV2_COMM_WORLD_LOCAL_RANK", NULL},
+    {LOCAL_RANK, "PALS_LOCAL_RANKID", NULL},
+    {LOCAL_RANK, "MPI_LOCALRANKID", NULL},
+    {LOCAL_RANK, "FLUX_TASK_LOCAL_ID", NULL},
+    {LOCAL_RANK, "SLURM_LOCALID", NULL},
+    {LOCAL_RANK, "LOCAL_RANK", NULL},
 };
-static const char *const local_rank_variables[] = {
-    "SLURM_LOCALID",   "FLUX_TASK_LOCAL_ID", "OMPI_COMM_WORLD_LOCAL_RANK",
-    "MPI_LOCALRANKID", "PALS_LOCAL_RANKID",  "MV2_COMM_WORLD_LOCAL_RANK",
-    "LOCAL_RANK",
-};
 
-#define COMPONENT_MAX 255 // bytes of a name, so a hostile line costs little
+// Steps that Slurm numbers in the environment and names in the cgroup.
+static const struct {
+    const char *number, *name;
+} slurm_steps[] = {{"4294967290", "interactive"}, {"4294967291", "batch"}, {"4294967292", "extern"}};
+
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 bool ft_identity_variable(struct ft_bytes environment, const char *name, struct ft_bytes *value)
@@ -62,130 +77,133 @@ static void copy(char *out, size_t room, const char *text, size_t bytes)
     out[bytes] = '\0';
 }
 
-struct capture {
-    const char *text;
-    size_t bytes;
-};
-
-// Matches `text` against a pattern from its start; true where the pattern is used up at the end of a component.
-static bool matches(const char *pattern, const char *text, const char *end, struct capture *job, struct capture *step)
+static bool next_claim(struct ft_bytes environment, enum field field, size_t *at, struct ft_bytes *value)
 {
-    if (!*pattern)
-        return text == end || *text == '/';
-    bool is_any = *pattern == '*', is_job = strncmp(pattern, "{job}", 5) == 0,
-         is_step = strncmp(pattern, "{step}", 6) == 0;
-    if (!is_any && !is_job && !is_step)
-        return text < end && *text == *pattern && matches(pattern + 1, text + 1, end, job, step);
-    const char *rest = pattern + (is_any ? 1 : is_job ? 5 : 6);
-    for (const char *to = text + !is_any; to <= end && to - text <= COMPONENT_MAX && (to == text || to[-1] != '/');
-         to++) {
-        if (!matches(rest, to, end, job, step))
-            continue;
-        struct capture *capture = is_job ? job : is_step ? step : NULL;
-        if (capture)
-            *capture = (struct capture){.text = text, .bytes = (size_t)(to - text)};
-        return true;
-    }
-    return false;
-}
-
-static bool line_matches(const char *pattern, const char *line, const char *end, struct ft_identity *out)
-{
-    struct capture job = {0}, step = {0};
-    for (const char *at = line; at < end; at++) {
-        if ((at != line && at[-1] != '/') || !matches(pattern, at, end, &job, &step) || !job.bytes)
-            continue;
-        copy(out->job, FT_IDENTITY_JOB_MAX, job.text, job.bytes);
-        copy(out->step, FT_IDENTITY_STEP_MAX, step.text ? step.text : "", step.bytes);
-        return true;
-    }
-    return false;
-}
-
-static bool any_line_matches(const char *pattern, struct ft_bytes text, struct ft_identity *out)
-{
-    const char *end = text.data + text.len;
-    for (const char *line = text.data; line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        const char *line_end = newline ? newline : end;
-        // "hierarchy:controllers:/path"
-        const char *path = memchr(line, '/', (size_t)(line_end - line));
-        if (path && line_matches(pattern, path + 1, line_end, out))
+    for (; *at < COUNT(claims); ++*at) {
+        const struct claim *claim = &claims[*at];
+        struct ft_bytes other;
+        if (claim->field == field && ft_identity_variable(environment, claim->name, value) && value->len &&
+            (!claim->needs || ft_identity_variable(environment, claim->needs, &other))) {
+            ++*at;
             return true;
-        line = line_end + 1;
+        }
     }
     return false;
 }
 
-bool ft_identity_from_cgroup(struct ft_bytes text, struct ft_identity *out)
+// -1 where it is no number.
+static int32_t number_of(struct ft_bytes value)
 {
-    for (size_t i = 0; text.len && i < COUNT(cgroup_patterns); i++)
-        if (any_line_matches(cgroup_patterns[i], text, out))
-            return true;
-    return false;
+    int32_t number = 0;
+    if (value.len > 9)
+        return -1;
+    for (size_t i = 0; i < value.len; i++) {
+        if (!isdigit((unsigned char)value.data[i]))
+            return -1;
+        number = number * 10 + (value.data[i] - '0');
+    }
+    return number;
 }
 
-// -1 where none of the variables holds a number.
-static int32_t number_of(struct ft_bytes environment, const char *const *names, size_t count)
+static void claim_rank(struct ft_bytes environment, enum field field, int32_t *rank, uint8_t *source)
 {
     struct ft_bytes value;
-    for (size_t i = 0; i < count; i++) {
-        if (!ft_identity_variable(environment, names[i], &value) || !value.len || value.len > 9)
-            continue;
-        int32_t number = 0;
-        size_t at = 0;
-        for (; at < value.len && isdigit((unsigned char)value.data[at]); at++)
-            number = number * 10 + (value.data[at] - '0');
-        if (at == value.len)
-            return number;
-    }
-    return -1;
+    int32_t number = -1;
+    for (size_t at = 0; number < 0 && next_claim(environment, field, &at, &value);)
+        number = number_of(value);
+    if (number < 0)
+        return;
+    *rank = number;
+    *source = FT_JOB_SOURCE_ENVIRONMENT;
+}
+
+// Flux writes an id with a letter that not every terminal shows, or with a plain f.
+static struct ft_bytes without_flux_letter(struct ft_bytes value, char room[FT_IDENTITY_JOB_MAX + 1])
+{
+    static const char letter[] = "\xc6\x92";
+    if (value.len < 2 || value.len > FT_IDENTITY_JOB_MAX || memcmp(value.data, letter, 2) != 0)
+        return value;
+    room[0] = 'f';
+    memcpy(room + 1, value.data + 2, value.len - 2);
+    return (struct ft_bytes){.data = room, .len = value.len - 1};
 }
 
 static bool job_from_environment(struct ft_bytes environment, struct ft_identity *out)
 {
     struct ft_bytes value;
-    for (size_t i = 0; i < COUNT(job_variables); i++)
-        if (ft_identity_variable(environment, job_variables[i], &value) && value.len) {
-            copy(out->job, FT_IDENTITY_JOB_MAX, value.data, value.len);
-            return true;
-        }
-    return false;
+    char room[FT_IDENTITY_JOB_MAX + 1];
+    size_t at = 0;
+    if (!next_claim(environment, JOB, &at, &value))
+        return false;
+    value = without_flux_letter(value, room);
+    copy(out->job, FT_IDENTITY_JOB_MAX, value.data, value.len);
+    out->source = FT_JOB_SOURCE_ENVIRONMENT;
+    return true;
+}
+
+static void step_from_environment(struct ft_bytes environment, struct ft_identity *out)
+{
+    struct ft_bytes value;
+    size_t at = 0;
+    if (out->step[0] || !next_claim(environment, STEP, &at, &value))
+        return;
+    copy(out->step, FT_IDENTITY_STEP_MAX, value.data, value.len);
+    out->step_source = FT_JOB_SOURCE_ENVIRONMENT;
+    for (size_t i = 0; i < COUNT(slurm_steps); i++)
+        if (strcmp(out->step, slurm_steps[i].number) == 0)
+            snprintf(out->step, sizeof(out->step), "%s", slurm_steps[i].name);
 }
 
 static void job_from_session(const struct ft_identity_input *input, struct ft_identity *out)
 {
-    out->step[0] = '\0';
-    if (input->kernel_cgroup.len && any_line_matches(session_pattern, input->kernel_cgroup, out)) {
-        char number[FT_IDENTITY_JOB_MAX + 1];
-        copy(number, FT_IDENTITY_JOB_MAX, out->job, strlen(out->job));
-        snprintf(out->job, sizeof(out->job), "session-%.180s", number);
-    } else if (input->login_session != UINT32_MAX) {
-        snprintf(out->job, sizeof(out->job), "session-%u", input->login_session);
-    } else {
-        snprintf(out->job, sizeof(out->job), "session-%u", input->session);
-    }
+    uint32_t number = input->login_session != UINT32_MAX ? input->login_session : input->session;
+    if (!ft_identity_session_from_cgroup(input->kernel_cgroup, out))
+        snprintf(out->job, sizeof(out->job), "session-%u", number);
+    out->source = FT_JOB_SOURCE_SESSION;
 }
 
 void ft_identity_find(const struct ft_identity_input *input, struct ft_identity *out)
 {
-    memset(out, 0, sizeof(*out));
-    if (ft_identity_from_cgroup(input->kernel_cgroup, out)) {
-        out->source = FT_JOB_SOURCE_CGROUP;
-    } else if (ft_identity_from_cgroup(input->claimed_cgroup, out) || job_from_environment(input->environment, out)) {
-        out->source = FT_JOB_SOURCE_ENVIRONMENT;
-    } else {
-        job_from_session(input, out);
-        out->source = FT_JOB_SOURCE_SESSION;
-    }
     struct ft_bytes value;
-    for (size_t i = 0; !out->step[0] && i < COUNT(step_variables); i++)
-        if (ft_identity_variable(input->environment, step_variables[i], &value))
-            copy(out->step, FT_IDENTITY_STEP_MAX, value.data, value.len);
-    out->rank = number_of(input->environment, rank_variables, COUNT(rank_variables));
-    out->local_rank = number_of(input->environment, local_rank_variables, COUNT(local_rank_variables));
+    memset(out, 0, sizeof(*out));
+    out->rank = out->local_rank = -1;
+    bool is_job = ft_identity_from_cgroup(input->kernel_cgroup, FT_JOB_SOURCE_CGROUP, out) ||
+                  ft_identity_from_cgroup(input->claimed_cgroup, FT_JOB_SOURCE_ENVIRONMENT, out) ||
+                  job_from_environment(input->environment, out);
+    if (!is_job)
+        job_from_session(input, out);
+    step_from_environment(input->environment, out);
+    claim_rank(input->environment, RANK, &out->rank, &out->rank_source);
+    claim_rank(input->environment, LOCAL_RANK, &out->local_rank, &out->local_rank_source);
     if (ft_identity_variable(input->environment, "FLOWTAP_WORKFLOW", &value))
         out->workflow = value;
+}
+
+struct ft_trace_job ft_identity_record(const struct ft_identity *identity)
+{
+    return (struct ft_trace_job){
+        .id = FT_BYTES(identity->job),
+        .workflow = identity->workflow,
+        .step = FT_BYTES(identity->step),
+        .source = identity->source,
+        .step_source = identity->step_source,
+        .rank_source = identity->rank_source,
+        .local_rank_source = identity->local_rank_source,
+        .rank = identity->rank,
+        .local_rank = identity->local_rank,
+    };
+}
+
+static void inherit_rank(struct ft_identity *identity, const struct ft_identity *parent)
+{
+    if (identity->rank < 0) {
+        identity->rank = parent->rank;
+        identity->rank_source = parent->rank_source;
+    }
+    if (identity->local_rank < 0) {
+        identity->local_rank = parent->local_rank;
+        identity->local_rank_source = parent->local_rank_source;
+    }
 }
 
 void ft_identity_inherit(struct ft_identity *identity, const struct ft_identity *parent)
@@ -193,6 +211,16 @@ void ft_identity_inherit(struct ft_identity *identity, const struct ft_identity 
     memcpy(identity->job, parent->job, sizeof(identity->job));
     memcpy(identity->step, parent->step, sizeof(identity->step));
     identity->source = parent->source;
+    identity->step_source = parent->step_source;
+    inherit_rank(identity, parent);
+}
+
+void ft_identity_inherit_claim(struct ft_identity *identity, const struct ft_identity *parent)
+{
+    if (identity->source != FT_JOB_SOURCE_SESSION || parent->source == FT_JOB_SOURCE_SESSION)
+        return;
+    ft_identity_inherit(identity, parent);
+    identity->source = FT_JOB_SOURCE_ENVIRONMENT;
 }
 
 size_t ft_identity_tags(struct ft_bytes text, struct ft_tag *tags, size_t room, unsigned *ignored)

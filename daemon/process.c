@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/cgroup_id.h"
 #include "daemon/clock.h"
 #include "daemon/procfs.h"
 
@@ -214,6 +215,14 @@ static uint32_t login_session_of_private(void)
     return session;
 }
 
+// Of a process that is gone the kernel still has the number of its cgroup: what it told is true where it has that number.
+static struct ft_bytes proven_cgroup(const struct ft_process *process, struct ft_bytes claimed)
+{
+    struct ft_bytes line = ft_identity_unified_line(claimed);
+    uint64_t id = line.len && process->pidfd >= 0 ? ft_cgroup_id_of(process->pidfd) : 0;
+    return id && ft_cgroup_id_is(id, line) ? line : (struct ft_bytes){.data = NULL, .len = 0};
+}
+
 void ft_process_identify(struct ft_process *process, const struct ft_process *relative, bool is_private)
 {
     char cgroup[4096];
@@ -228,6 +237,8 @@ void ft_process_identify(struct ft_process *process, const struct ft_process *re
         process->first_counters.is_known = true;
     else if (is_alive(process))
         read_proc(process, cgroup, sizeof(cgroup), &input);
+    if (!is_young && !input.kernel_cgroup.len)
+        input.kernel_cgroup = proven_cgroup(process, claimed);
     bool is_gone = !is_young && !input.kernel_cgroup.len;
     if (is_private)
         input.session = ft_process_private_session();
@@ -237,6 +248,8 @@ void ft_process_identify(struct ft_process *process, const struct ft_process *re
     } else if (process->identity.source == FT_JOB_SOURCE_SESSION) {
         input.login_session = is_private ? login_session_of_private() : login_session_of(process->pid);
         ft_identity_find(&input, &process->identity);
+        if (relative)
+            ft_identity_inherit_claim(&process->identity, &relative->identity);
     }
 }
 

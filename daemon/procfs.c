@@ -8,24 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// linux/pidfd.h of 6.15: not in the headers of today's distributions. The kernel fills in as much as the size in the
-// request's number says.
-struct pidfd_info {
-    uint64_t mask;
-    uint64_t cgroupid;
-    uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
-    int32_t exit_code;
-};
-_Static_assert(sizeof(struct pidfd_info) == 64, "PIDFD_INFO_SIZE_VER0");
-#define INFO_EXIT (UINT64_C(1) << 3)
-#define GET_INFO _IOWR(0xff, 11, struct pidfd_info)
+#include "daemon/pidfd_info.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -142,8 +131,8 @@ bool ft_procfs_has_ended(int pidfd)
 
 static bool exit_from_pidfd(int pidfd, struct ft_procfs_exit *out)
 {
-    struct pidfd_info info = {.mask = INFO_EXIT};
-    if (pidfd < 0 || ioctl(pidfd, GET_INFO, &info) < 0 || !(info.mask & INFO_EXIT))
+    struct ft_pidfd_info info = {.mask = FT_PIDFD_INFO_EXIT};
+    if (pidfd < 0 || ioctl(pidfd, FT_PIDFD_GET_INFO, &info) < 0 || !(info.mask & FT_PIDFD_INFO_EXIT))
         return false;
     *out = (struct ft_procfs_exit){.is_known = true, .status = info.exit_code};
     return true;

@@ -73,6 +73,9 @@ static void fill_identity(const struct ft_trace_process *record, struct ft_proce
     snprintf(identity->job, sizeof(identity->job), "%.*s", (int)record->job.id.len, record->job.id.data);
     snprintf(identity->step, sizeof(identity->step), "%.*s", (int)record->job.step.len, record->job.step.data);
     identity->source = record->job.source;
+    identity->step_source = record->job.step_source;
+    identity->rank_source = record->job.rank_source;
+    identity->local_rank_source = record->job.local_rank_source;
     identity->rank = record->job.rank;
     identity->local_rank = record->job.local_rank;
     process->pid = record->pid;

@@ -116,13 +116,7 @@ static void fill_record(const struct ft_drain *drain, const struct ft_process *p
         .argv = argv,
         .argv_count = argv_count,
         .cwd = process->cwd,
-        .job =
-            {
-                .id = FT_BYTES(process->identity.job),
-                .source = process->identity.source,
-                .rank = process->identity.rank,
-                .local_rank = process->identity.local_rank,
-            },
+        .job = ft_identity_record(&process->identity),
         .emitted = vfork->rows,
         .stored = vfork->rows,
     };

@@ -49,8 +49,8 @@ enum {
 static inline int ft_setting_is_claim(const char *variable)
 {
     static const char *const prefixes[] = {
-        "FLOWTAP", "SLURM_",          "FLUX_", "PBS_",  "LSB_",        "OMPI_COMM_WORLD_", "PMI_",
-        "PMIX_",   "MPI_LOCALRANKID", "PALS_", "RANK=", "LOCAL_RANK=", "WORLD_SIZE="};
+        "FLOWTAP", "SLURM_",          "FLUX_",           "PBS_",  "LSB_",  "LSF_PM_",     "OMPI_COMM_WORLD_", "PMI_",
+        "PMIX_",   "MPI_LOCALRANKID", "MV2_COMM_WORLD_", "PALS_", "RANK=", "LOCAL_RANK=", "WORLD_SIZE="};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         size_t n = 0;
         while (prefixes[i][n] != 0 && prefixes[i][n] == variable[n])

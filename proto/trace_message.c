@@ -24,6 +24,9 @@ static int put_job(struct ft_arena *arena, const struct ft_trace_job *job, Flowt
         put_bytes(job->step, &message->step))
         return -EINVAL;
     message->source = job->source;
+    message->step_source = job->step_source;
+    message->rank_source = job->rank_source;
+    message->local_rank_source = job->local_rank_source;
     message->rank_plus_one = job->rank >= 0 ? (uint32_t)job->rank + 1 : 0;
     message->local_rank_plus_one = job->local_rank >= 0 ? (uint32_t)job->local_rank + 1 : 0;
     *out = message;

@@ -52,7 +52,8 @@ struct ft_trace_job {
     struct ft_bytes id;
     struct ft_bytes workflow;
     struct ft_bytes step;
-    uint8_t source;     // enum ft_job_source
+    uint8_t source; // enum ft_job_source, as of the three below
+    uint8_t step_source, rank_source, local_rank_source;
     int32_t rank;       // -1 unknown
     int32_t local_rank; // -1 unknown
 };

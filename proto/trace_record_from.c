@@ -40,13 +40,21 @@ static int32_t rank_of(uint32_t plus_one)
     return plus_one <= INT32_MAX ? (int32_t)plus_one - 1 : -1;
 }
 
+static uint8_t job_source_of(uint32_t source)
+{
+    return source < FT_JOB_SOURCE_COUNT ? (uint8_t)source : FT_JOB_SOURCE_UNKNOWN;
+}
+
 static int record_job(struct ft_arena *arena, const Flowtap__Job *from, struct ft_trace_job *out)
 {
     static const Flowtap__Job none = FLOWTAP__JOB__INIT;
 
     if (!from)
         from = &none;
-    out->source = from->source < FT_JOB_SOURCE_COUNT ? (uint8_t)from->source : FT_JOB_SOURCE_UNKNOWN;
+    out->source = job_source_of(from->source);
+    out->step_source = job_source_of(from->step_source);
+    out->rank_source = job_source_of(from->rank_source);
+    out->local_rank_source = job_source_of(from->local_rank_source);
     out->rank = rank_of(from->rank_plus_one);
     out->local_rank = rank_of(from->local_rank_plus_one);
     if (ft_record_bytes(arena, from->id, &out->id) || ft_record_bytes(arena, from->workflow, &out->workflow))

@@ -45,14 +45,27 @@ static void put_argv(struct ft_json *json, const struct ft_trace_process *record
     }
 }
 
+static void put_source(struct ft_json *json, const char *key, uint8_t source)
+{
+    if (source == FT_JOB_SOURCE_UNKNOWN) {
+        ft_json_key(json, key);
+        ft_json_null(json);
+    } else {
+        ft_json_member_string(json, key, ft_job_source_name(source));
+    }
+}
+
 static void put_job(struct ft_json *json, const struct ft_trace_job *job)
 {
     ft_report_json_bytes(json, "job", job->id);
     ft_json_member_string(json, "job_source", ft_job_source_name(job->source));
     ft_report_json_bytes(json, "workflow", job->workflow);
     ft_report_json_bytes(json, "step", job->step);
+    put_source(json, "step_source", job->step_source);
     put_if(json, "rank", job->rank >= 0, job->rank);
+    put_source(json, "rank_source", job->rank_source);
     put_if(json, "local_rank", job->local_rank >= 0, job->local_rank);
+    put_source(json, "local_rank_source", job->local_rank_source);
 }
 
 static void put_exit(struct ft_json *json, const struct ft_trace_process *record)

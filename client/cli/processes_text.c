@@ -13,11 +13,33 @@
 
 enum { INDENT_MAX = 20, COMMAND_BYTES_MAX = 160 };
 
-static const struct ft_column columns[] = {
-    {"PID", true, false},      {"EVENTS", true, false}, {"DROPPED", true, false},
-    {"I/O TIME", true, false}, {"READ", true, false},   {"WRITTEN", true, false},
-    {"LIVED", true, false},    {"EXIT", false, false},  {"COMMAND", false, false}};
-enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
+#define FIGURES                                                                                         \
+    {"PID", true, false}, {"EVENTS", true, false}, {"DROPPED", true, false}, {"I/O TIME", true, false}, \
+        {"READ", true, false}, {"WRITTEN", true, false}, {"LIVED", true, false},                        \
+    {                                                                                                   \
+        "EXIT", false, false                                                                            \
+    }
+
+static const struct ft_column columns[] = {FIGURES, {"COMMAND", false, false}};
+static const struct ft_column job_columns[] = {
+    FIGURES, {"JOB", false, false}, {"RANK (LOCAL)", false, false}, {"COMMAND", false, false}};
+enum {
+    COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]),
+    JOB_COLUMN_COUNT = sizeof(job_columns) / sizeof(job_columns[0])
+};
+
+/* Where a workload manager had no part, all are of one login session, which says nothing. */
+static bool has_jobs(const struct ft_processes *processes)
+{
+    for (size_t i = 0; i < processes->count; i++) {
+        const struct ft_trace_job *job = &ft_trace_set_process(processes->set, processes->order[i])->record->job;
+        if (job->source == FT_JOB_SOURCE_CGROUP || job->source == FT_JOB_SOURCE_ENVIRONMENT || job->rank >= 0 ||
+            job->local_rank >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* Whole characters of at most so many bytes; the text is changed. */
 static void shorten(char **line)
@@ -97,9 +119,35 @@ static void add_figures(struct ft_table *table, const struct ft_processes *proce
     ft_table_add(table, record->end_ns ? ft_units_time(&text, record->end_ns - record->start_ns) : "-");
 }
 
+/* Job and step, rank and local rank, each with how it is known. */
+static void add_job(struct ft_table *table, const struct ft_trace_job *job)
+{
+    char *text =
+        ft_cli_format("%.*s%s%.*s by %s", (int)job->id.len, job->id.len ? job->id.data : "", job->step.len ? "." : "",
+                      (int)job->step.len, job->step.len ? job->step.data : "", ft_job_source_name(job->source));
+    ft_table_add(table, text);
+    free(text);
+    if (job->rank < 0 && job->local_rank < 0) {
+        ft_table_add(table, "-");
+        return;
+    }
+    char rank[16] = "-", local[16] = "-";
+    if (job->rank >= 0) {
+        snprintf(rank, sizeof(rank), "%d", job->rank);
+    }
+    if (job->local_rank >= 0) {
+        snprintf(local, sizeof(local), "%d", job->local_rank);
+    }
+    text = ft_cli_format("%s (%s) by %s", rank, local,
+                         ft_job_source_name(job->rank >= 0 ? job->rank_source : job->local_rank_source));
+    ft_table_add(table, text);
+    free(text);
+}
+
 /* A line below the process: what a thread was in when it was last seen. */
 static void add_in_call(struct ft_table *table, const struct ft_trace_set *set,
-                        const struct ft_trace_set_process *process, const struct ft_trace_in_call *in, uint32_t depth)
+                        const struct ft_trace_set_process *process, const struct ft_trace_in_call *in, uint32_t depth,
+                        int columns_before)
 {
     const struct ft_trace_reader *reader = ft_trace_set_reader(set, process->reader);
     struct ft_bytes path = ft_trace_reader_file_path(reader, in->file);
@@ -110,7 +158,7 @@ static void add_in_call(struct ft_table *table, const struct ft_trace_set *set,
     char *line = ft_cli_format("%sin %s%s%.*s%s%s (thread %u)", indent, call, path.len ? " of " : "", (int)path.len,
                                path.len ? path.data : "", until ? " when it ended, for " : " since it was last seen",
                                until ? ft_units_time(&how_long, until - in->since_ns) : "", in->tid);
-    for (int c = 0; c + 1 < COLUMN_COUNT; c++) {
+    for (int c = 0; c < columns_before; c++) {
         ft_table_add(table, "");
     }
     ft_table_add(table, line);
@@ -118,7 +166,7 @@ static void add_in_call(struct ft_table *table, const struct ft_trace_set *set,
     free(line);
 }
 
-static void add_process(struct ft_table *table, const struct ft_processes *processes, size_t i)
+static void add_process(struct ft_table *table, const struct ft_processes *processes, size_t i, bool shows_jobs)
 {
     uint32_t p = processes->order[i], depth = processes->depths[i];
     const struct ft_trace_set_process *process = ft_trace_set_process(processes->set, p);
@@ -130,9 +178,13 @@ static void add_process(struct ft_table *table, const struct ft_processes *proce
     add_figures(table, processes, p);
     exit_text(process->record, text, sizeof(text));
     ft_table_add(table, text);
+    if (shows_jobs) {
+        add_job(table, &process->record->job);
+    }
     ft_table_add(table, line);
     for (size_t k = 0; k < process->record->in_call_count; k++) {
-        add_in_call(table, processes->set, process, &process->record->in_call[k], depth);
+        add_in_call(table, processes->set, process, &process->record->in_call[k], depth,
+                    (shows_jobs ? JOB_COLUMN_COUNT : COLUMN_COUNT) - 1);
     }
     free(line);
     free(command);
@@ -176,9 +228,10 @@ void ft_processes_print_text(const struct ft_processes *processes, FILE *out)
     if (processes->count == 0) {
         ft_report_print_empty(processes->set, out);
     } else {
-        ft_table_init(&table, columns, COLUMN_COUNT);
+        bool shows_jobs = has_jobs(processes);
+        ft_table_init(&table, shows_jobs ? job_columns : columns, shows_jobs ? JOB_COLUMN_COUNT : COLUMN_COUNT);
         for (size_t i = 0; i < processes->count; i++) {
-            add_process(&table, processes, i);
+            add_process(&table, processes, i, shows_jobs);
         }
         ft_table_print(&table, &screen, 0);
         ft_table_fini(&table);

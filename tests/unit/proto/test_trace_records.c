@@ -21,6 +21,9 @@ static void assert_jobs(const struct ft_trace_job *got, const struct ft_trace_jo
     assert_bytes(got->workflow, wanted->workflow);
     assert_bytes(got->step, wanted->step);
     assert_int_equal(got->source, wanted->source);
+    assert_int_equal(got->step_source, wanted->step_source);
+    assert_int_equal(got->rank_source, wanted->rank_source);
+    assert_int_equal(got->local_rank_source, wanted->local_rank_source);
     assert_int_equal(got->rank, wanted->rank);
     assert_int_equal(got->local_rank, wanted->local_rank);
 }
