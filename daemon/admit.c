@@ -47,9 +47,9 @@ static bool is_attach(const struct ft_attach *message, unsigned fds)
     return message->kind == FT_MESSAGE_ATTACH && fds == 1;
 }
 
-static bool is_status(const struct ft_attach *message, unsigned fds)
+static bool is_question(const struct ft_attach *message, unsigned fds)
 {
-    return message->kind == FT_MESSAGE_STATUS && fds == 0;
+    return (message->kind == FT_MESSAGE_STATUS || message->kind == FT_MESSAGE_CONFIG) && fds == 0;
 }
 
 int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
@@ -72,7 +72,7 @@ int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
     bool is_cut = message.msg_flags & MSG_CTRUNC;
     if (is_ours && is_cut && count == 0)
         r = -EMFILE; // it came with one, for which we had no room
-    else if (!is_ours || is_cut || !(is_attach(&attach, count) || is_status(&attach, count)))
+    else if (!is_ours || is_cut || !(is_attach(&attach, count) || is_question(&attach, count)))
         r = -EBADMSG;
     else if (attach.abi_major != FT_RING_ABI_MAJOR)
         r = -EPROTO;
@@ -206,13 +206,17 @@ static bool has_descriptors(const struct ft_daemon *daemon)
 static bool is_welcome(struct ft_daemon *daemon, uint32_t uid)
 {
     if (!has_descriptors(daemon)) {
-        ft_log_limited(FT_LOG_ERR, "no descriptors left: processes are not traced; raise the limit of open files");
+        ft_log_limited_about(FT_LOG_ERR, FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(uid)),
+                             "no descriptors left: processes are not traced; raise the limit of open files");
         ft_status_add(&daemon->status, refused_own, 1);
         return false;
     }
     if (daemon->process_count >= (uint64_t)daemon->config.max_processes ||
         !ft_users_take_process(&daemon->users, uid)) {
-        ft_log_limited(FT_LOG_WARNING, "user %u: too many processes attached; more are not traced", uid);
+        ft_log_limited_about(FT_LOG_WARNING, FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(uid)),
+                             "user %u: too many processes attached; more are not traced: raise max_processes or "
+                             "max_processes_per_user",
+                             uid);
         ft_status_add(&daemon->status, refused_limit, 1);
         return false;
     }
@@ -283,8 +287,10 @@ static void refuse(struct ft_daemon *daemon, const struct ucred *peer, int error
                          : error == -EMFILE                    ? "the daemon had no descriptor left for it"
                                                                : "the daemon had no room for another job or process";
     ft_job_note_refused(daemon, peer->uid, (uint32_t)peer->pid, reason);
-    ft_log_limited(FT_LOG_WARNING, "process %d (user %u): not admitted: %s", (int)peer->pid, peer->uid,
-                   error == -EBADMSG ? "what it sent is no segment" : strerror(-error));
+    ft_log_limited_about(FT_LOG_WARNING,
+                         FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(peer->uid), .pid = (uint32_t)peer->pid),
+                         "process %d (user %u): not admitted: %s", (int)peer->pid, peer->uid,
+                         error == -EBADMSG ? "what it sent is no segment" : strerror(-error));
     if (error == -EBADMSG || error == -EEXIST)
         ft_status_add(&daemon->status, refused_memory, 1);
     else
@@ -311,8 +317,8 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
         ft_status_add(&daemon->status, refused_message, 1);
         return 0;
     }
-    if (message.attach.kind == FT_MESSAGE_STATUS) {
-        ft_answer_status(daemon, socket_fd, peer.uid);
+    if (message.attach.kind == FT_MESSAGE_STATUS || message.attach.kind == FT_MESSAGE_CONFIG) {
+        ft_answer(daemon, socket_fd, peer.uid, (enum ft_message)message.attach.kind);
         return 0;
     }
     if (!is_welcome(daemon, peer.uid)) {

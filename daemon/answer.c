@@ -115,18 +115,18 @@ static void add_troubles(struct answer *answer, struct ft_daemon *daemon, int64_
                  "/proc: cannot be read: jobs and ends of processes are not known; mount it");
 }
 
-static void send_answer(struct answer *answer, int socket_fd)
+static void send_message(const ProtobufCMessage *message, int socket_fd)
 {
-    size_t bytes = flowtap__status__get_packed_size(&answer->message);
+    size_t bytes = protobuf_c_message_get_packed_size(message);
     uint8_t *packed = bytes <= FT_STATUS_BYTES_MAX ? malloc(bytes) : NULL;
     if (!packed)
         return;
-    flowtap__status__pack(&answer->message, packed);
+    protobuf_c_message_pack(message, packed);
     (void)!send(socket_fd, packed, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
     free(packed);
 }
 
-void ft_answer_status(struct ft_daemon *daemon, int socket_fd, uint32_t uid)
+static void answer_status(struct ft_daemon *daemon, int socket_fd, uint32_t uid)
 {
     struct answer *answer = calloc(1, sizeof(*answer));
     int64_t now_ns = ft_clock_mono_ns();
@@ -142,11 +142,49 @@ void ft_answer_status(struct ft_daemon *daemon, int socket_fd, uint32_t uid)
     answer->message.mode = daemon->config.mode;
     answer->message.spool_dir =
         (ProtobufCBinaryData){strlen(daemon->config.spool_dir), (uint8_t *)daemon->config.spool_dir};
-    ft_status_add(&daemon->status, asked, 1);
     add_counters(answer, &daemon->status);
     add_gauges(answer, daemon);
     add_users(answer, daemon, uid);
     add_troubles(answer, daemon, now_ns);
-    send_answer(answer, socket_fd);
+    send_message(&answer->message.base, socket_fd);
     free(answer);
+}
+
+static ProtobufCBinaryData bytes_of(const char *text)
+{
+    return (ProtobufCBinaryData){text ? strlen(text) : 0, (uint8_t *)(uintptr_t)text};
+}
+
+static void answer_config(const struct ft_daemon *daemon, int socket_fd)
+{
+    Flowtap__Config message = FLOWTAP__CONFIG__INIT;
+    Flowtap__Config__Key keys[FT_CONFIG_KEYS], *list[FT_CONFIG_KEYS];
+    const char *path = daemon->options->config_path;
+    message.path = bytes_of(path ? path : FT_CONFIG_DEFAULT_PATH);
+    message.n_keys = FT_CONFIG_KEYS;
+    message.keys = list;
+    for (size_t i = 0; i < FT_CONFIG_KEYS; i++) {
+        const struct ft_config_key *key = &ft_config_keys[i];
+        const struct ft_config_value *value = &daemon->config.values[i];
+        list[i] = &keys[i];
+        flowtap__config__key__init(&keys[i]);
+        keys[i].name = (char *)(uintptr_t)key->name;
+        keys[i].help = (char *)(uintptr_t)key->help;
+        keys[i].value = bytes_of(value->text);
+        keys[i].default_ = bytes_of(key->value);
+        keys[i].origin = bytes_of(value->origin);
+        keys[i].is_live = key->is_live;
+        keys[i].is_other = value->waiting != NULL;
+        keys[i].waiting = bytes_of(value->waiting);
+    }
+    send_message(&message.base, socket_fd);
+}
+
+void ft_answer(struct ft_daemon *daemon, int socket_fd, uint32_t uid, enum ft_message question)
+{
+    ft_status_add(&daemon->status, asked, 1);
+    if (question == FT_MESSAGE_CONFIG)
+        answer_config(daemon, socket_fd);
+    else
+        answer_status(daemon, socket_fd, uid);
 }

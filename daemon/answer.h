@@ -6,9 +6,12 @@
 
 #include <stdint.h>
 
+#include "proto/control.h"
+
 struct ft_daemon;
 
-// Sends how the daemon does to whoever asked. What cannot be sent at once is not sent: nobody is waited for.
-void ft_answer_status(struct ft_daemon *daemon, int socket_fd, uint32_t uid);
+// Sends what was asked for, FT_MESSAGE_STATUS or FT_MESSAGE_CONFIG, to whoever asked. What cannot be sent at once is not sent:
+// nobody is waited for.
+void ft_answer(struct ft_daemon *daemon, int socket_fd, uint32_t uid, enum ft_message question);
 
 #endif

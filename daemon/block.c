@@ -94,8 +94,11 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
 void ft_block_cut_off(struct ft_job *job, struct ft_process *process, enum ft_cause cause)
 {
     bool is_corrupt = cause == FT_CAUSE_CORRUPT;
-    ft_log_limited(FT_LOG_WARNING, "process %u (user %u): %s; cut off", process->pid, process->uid,
-                   is_corrupt ? "its segment contradicts itself" : "over max_user_memory");
+    ft_log_limited_about(FT_LOG_WARNING,
+                         FT_LOG_ABOUT(.message = FT_LOG_CUT_OFF, .job = job->identity.job, FT_LOG_USER(process->uid),
+                                      .pid = process->pid),
+                         "process %u (user %u): %s; cut off", process->pid, process->uid,
+                         is_corrupt ? "its segment contradicts itself" : "over max_user_memory");
     if (is_corrupt)
         ft_status_add(&job->daemon->status, corrupt, 1);
     else

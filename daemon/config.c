@@ -6,31 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/log.h"
-
-enum key_type { STRING, BOOL, NUMBER, BYTES, TIME };
-
-struct key {
-    const char *name;
-    enum key_type type;
-    size_t offset;
-    const char *value;
-    int64_t least, most;
-    const char *help;
-};
-
+#define LENGTH(from, to) .least = (from), .most = (to)
+#define RANGE(from, to) .least = (from), .most = (to)
+#define WORDS(list) .words = (list)
 #define OFFSET_STRING(name) offsetof(struct ft_config, name)
+#define OFFSET_WORD(name) offsetof(struct ft_config, name)
 #define OFFSET_BOOL(name) offsetof(struct ft_config, name)
 #define OFFSET_NUMBER(name) offsetof(struct ft_config, name)
 #define OFFSET_BYTES(name) offsetof(struct ft_config, name##_bytes)
 #define OFFSET_TIME(name) offsetof(struct ft_config, name##_ns)
 
-static const struct key keys[] = {
-#define X(type, name, value, least, most, help) {#name, type, OFFSET_##type(name), value, least, most, help},
-    FT_CONFIG_KEYS(X)
-#undef X
+enum { START, LIVE };
+
+const struct ft_config_key ft_config_keys[FT_CONFIG_KEYS] = {
+#define GROUP(title)
+#define KEY(kind, key, default, allowed, when, text)   \
+    [FT_CONFIG_##key] = {.name = #key,                 \
+                         .type = FT_CONFIG_##kind,     \
+                         .offset = OFFSET_##kind(key), \
+                         .value = (default),           \
+                         allowed,                      \
+                         .is_live = (when),            \
+                         .help = (text)},
+#include "daemon/config.def"
 };
-#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
 struct unit {
     const char *suffix;
@@ -93,37 +92,66 @@ static int parse_bool(const char *text, int64_t *out)
     return -EINVAL;
 }
 
-static int parse_value(const struct key *key, const char *text, int64_t *out)
+static int parse_number(const struct ft_config_key *key, const char *text, int64_t *out)
 {
     switch (key->type) {
-    case BOOL:
+    case FT_CONFIG_BOOL:
         return parse_bool(text, out);
-    case BYTES:
+    case FT_CONFIG_BYTES:
         return parse_scaled(text, byte_units, out);
-    case TIME:
+    case FT_CONFIG_TIME:
         return parse_scaled(text, time_units, out);
-    case NUMBER:
-    case STRING:
+    case FT_CONFIG_NUMBER:
+    case FT_CONFIG_STRING:
+    case FT_CONFIG_WORD:
         break;
     }
     return parse_scaled(text, no_units, out);
 }
 
-static const struct key *find_key(const char *name)
+// Whether `words`, separated by `|`, have this one.
+static bool has_word(const char *words, const char *word)
 {
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        if (strcmp(keys[i].name, name) == 0)
-            return &keys[i];
+    size_t bytes = strlen(word);
+    for (const char *at = words; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+        if (strcspn(at, "|") == bytes && memcmp(at, word, bytes) == 0)
+            return true;
+    return false;
+}
+
+const struct ft_config_key *ft_config_find(const char *name)
+{
+    for (size_t i = 0; i < FT_CONFIG_KEYS; i++)
+        if (strcmp(ft_config_keys[i].name, name) == 0)
+            return &ft_config_keys[i];
     return NULL;
 }
 
-static int set_string(char **field, const struct key *key, const char *value, struct ft_config_error *error)
+struct ft_config_value *ft_config_value(struct ft_config *config, const struct ft_config_key *key)
 {
-    size_t length = strlen(value);
-    if ((int64_t)length < key->least || (int64_t)length > key->most)
+    return &config->values[key - ft_config_keys];
+}
+
+static bool is_text(const struct ft_config_key *key)
+{
+    return key->type == FT_CONFIG_STRING || key->type == FT_CONFIG_WORD;
+}
+
+static void *field_of(struct ft_config *config, const struct ft_config_key *key)
+{
+    return (char *)config + key->offset;
+}
+
+static int set_text(struct ft_config *config, const struct ft_config_key *key, const char *value,
+                    struct ft_config_error *error)
+{
+    int64_t length = (int64_t)strlen(value);
+    if (key->words && !has_word(key->words, value))
+        return refused(error, "%s: %.64s is none of %s", key->name, value, key->words);
+    if (!key->words && (length < key->least || length > key->most))
         return refused(error, "%s: must have %lld to %lld bytes", key->name, (long long)key->least,
                        (long long)key->most);
-    char *copy = strdup(value);
+    char *copy = strdup(value), **field = field_of(config, key);
     if (!copy)
         return -ENOMEM;
     free(*field);
@@ -131,21 +159,46 @@ static int set_string(char **field, const struct key *key, const char *value, st
     return 0;
 }
 
-int ft_config_set(struct ft_config *config, const char *name, const char *value, struct ft_config_error *error)
+static int set_number(struct ft_config *config, const struct ft_config_key *key, const char *value,
+                      struct ft_config_error *error)
 {
-    const struct key *key = find_key(name);
+    int64_t number;
+    if (parse_number(key, value, &number) < 0)
+        return refused(error, "%s: %.64s is no value for it", key->name, value);
+    if (number < key->least || number > key->most)
+        return refused(error, "%s: %.64s is out of range", key->name, value);
+    atomic_store((_Atomic int64_t *)field_of(config, key), number);
+    return 0;
+}
+
+// Takes both, which may be NULL.
+static void note_origin(struct ft_config_value *value, char *text, char *origin)
+{
+    free(value->text);
+    free(value->origin);
+    value->text = text;
+    value->origin = origin;
+}
+
+int ft_config_set(struct ft_config *config, const char *name, const char *value, const char *origin,
+                  struct ft_config_error *error)
+{
+    const struct ft_config_key *key = ft_config_find(name);
     if (!key)
         return refused(error, "%.64s: there is no such key", name);
-    void *field = (char *)config + key->offset;
-    if (key->type == STRING)
-        return set_string(field, key, value, error);
-    int64_t number;
-    if (parse_value(key, value, &number) < 0)
-        return refused(error, "%s: %.64s is no value for it", name, value);
-    if (number < key->least || number > key->most)
-        return refused(error, "%s: %.64s is out of range", name, value);
-    memcpy(field, &number, sizeof(number));
-    return 0;
+    char *text = strdup(value), *from = origin ? strdup(origin) : NULL;
+    int r = text && (from || !origin) ? 0 : -ENOMEM;
+    if (r == 0)
+        r = is_text(key) ? set_text(config, key, value, error) : set_number(config, key, value, error);
+    if (r == -ENOMEM)
+        snprintf(error->text, sizeof(error->text), "%s", strerror(ENOMEM));
+    if (r == 0) {
+        note_origin(ft_config_value(config, key), text, from);
+        return 0;
+    }
+    free(text);
+    free(from);
+    return r;
 }
 
 int ft_config_set_pair(struct ft_config *config, const char *pair, struct ft_config_error *error)
@@ -156,15 +209,15 @@ int ft_config_set_pair(struct ft_config *config, const char *pair, struct ft_con
         return refused(error, "%.64s: not of the form key=value", pair);
     memcpy(name, pair, (size_t)(equals - pair));
     name[equals - pair] = '\0';
-    return ft_config_set(config, name, equals + 1, error);
+    return ft_config_set(config, name, equals + 1, "--set", error);
 }
 
 int ft_config_init(struct ft_config *config)
 {
     struct ft_config_error error;
     memset(config, 0, sizeof(*config));
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        int r = ft_config_set(config, keys[i].name, keys[i].value, &error);
+    for (size_t i = 0; i < FT_CONFIG_KEYS; i++) {
+        int r = ft_config_set(config, ft_config_keys[i].name, ft_config_keys[i].value, NULL, &error);
         if (r < 0) {
             ft_config_fini(config);
             return r;
@@ -175,25 +228,58 @@ int ft_config_init(struct ft_config *config)
 
 void ft_config_fini(struct ft_config *config)
 {
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        if (keys[i].type == STRING) {
-            char **field = (void *)((char *)config + keys[i].offset);
+    for (size_t i = 0; i < FT_CONFIG_KEYS; i++) {
+        const struct ft_config_key *key = &ft_config_keys[i];
+        char **field = is_text(key) ? field_of(config, key) : NULL;
+        if (field) {
             free(*field);
             *field = NULL;
         }
+        note_origin(&config->values[i], NULL, NULL);
+        free(config->values[i].waiting);
+        config->values[i].waiting = NULL;
+    }
 }
 
-int ft_config_check(const struct ft_config *config, struct ft_config_error *error)
+static bool is_same(struct ft_config *a, struct ft_config *b, const struct ft_config_key *key)
 {
-    if (strcmp(config->mode, "trace") != 0 && strcmp(config->mode, "off") != 0)
-        return refused(error, "mode: %.32s is neither trace nor off", config->mode);
-    if (ft_log_level_parse(config->log_level) < 0)
-        return refused(error, "log_level: %.32s is none of err, warning, info, debug", config->log_level);
-    return 0;
+    if (is_text(key))
+        return strcmp(*(char **)field_of(a, key), *(char **)field_of(b, key)) == 0;
+    return atomic_load((_Atomic int64_t *)field_of(a, key)) == atomic_load((_Atomic int64_t *)field_of(b, key));
 }
 
-void ft_config_print_keys(FILE *out)
+static void swap(char **a, char **b)
 {
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        fprintf(out, "  %-22s  %s [%s]\n", keys[i].name, keys[i].help, keys[i].value);
+    char *before = *a;
+    *a = *b;
+    *b = before;
+}
+
+static void take_field(struct ft_config *config, struct ft_config *fresh, const struct ft_config_key *key)
+{
+    if (is_text(key))
+        swap(field_of(config, key), field_of(fresh, key));
+    else
+        atomic_store((_Atomic int64_t *)field_of(config, key), atomic_load((_Atomic int64_t *)field_of(fresh, key)));
+}
+
+void ft_config_take(struct ft_config *config, struct ft_config *fresh,
+                    void (*change)(const struct ft_config_key *key, const struct ft_config_value *value, bool is_taken))
+{
+    for (size_t i = 0; i < FT_CONFIG_KEYS; i++) {
+        const struct ft_config_key *key = &ft_config_keys[i];
+        struct ft_config_value *now = &config->values[i], *next = &fresh->values[i];
+        bool is_change = !is_same(config, fresh, key), is_taken = key->is_live || !is_change;
+        free(now->waiting);
+        now->waiting = NULL;
+        if (is_change)
+            change(key, next, is_taken);
+        if (!is_taken) {
+            swap(&now->waiting, &next->text);
+            continue;
+        }
+        take_field(config, fresh, key);
+        swap(&now->text, &next->text);
+        swap(&now->origin, &next->origin);
+    }
 }

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,92 +27,152 @@ static char *trimmed(char *text)
     return text;
 }
 
-// *is_ours says whether the lines that follow a section's head are for us.
-static int parse_line(struct ft_config *config, char *line, bool *is_ours, struct ft_config_error *error)
+// Where in which file we are.
+struct place {
+    const char *path;
+    unsigned line;
+    bool is_ours;    // the section
+    bool is_outside; // lines before any section were told
+    struct ft_config_report *report;
+};
+
+__attribute__((format(printf, 3, 4))) static void tell(const struct place *place, bool is_error, const char *format,
+                                                       ...)
+{
+    char text[320];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    ft_config_tell(place->report, is_error, "%.600s:%u: %s", place->path, place->line, text);
+}
+
+static void enter_section(struct place *place, const char *head)
+{
+    place->is_ours = strcmp(head, "[" FT_CONFIG_SECTION "]") == 0;
+    place->is_outside = true;
+    if (!place->is_ours)
+        tell(place, false, "%.64s is no section of ours: what follows is not read", head);
+}
+
+static void note_outside(struct place *place)
+{
+    if (!place->is_outside)
+        tell(place, false, "before [" FT_CONFIG_SECTION "] nothing is read");
+    place->is_outside = true;
+}
+
+// The line of this file that has set the key already; 0: none has.
+static unsigned line_before(struct ft_config *config, const struct place *place, const char *name)
+{
+    const struct ft_config_key *key = ft_config_find(name);
+    const char *origin = key ? ft_config_value(config, key)->origin : NULL;
+    size_t bytes = strlen(place->path);
+    if (!origin || strncmp(origin, place->path, bytes) != 0 || origin[bytes] != ':')
+        return 0;
+    return (unsigned)strtoul(origin + bytes + 1, NULL, 10);
+}
+
+static void set(struct ft_config *config, const struct place *place, const char *name, const char *value)
+{
+    struct ft_config_error error;
+    char origin[PATH_MAX + 16];
+    unsigned before = line_before(config, place, name);
+    snprintf(origin, sizeof(origin), "%s:%u", place->path, place->line);
+    if (ft_config_set(config, name, value, origin, &error) < 0)
+        tell(place, true, "%s", error.text);
+    else if (before)
+        tell(place, false, "%s: set in line %u, too; this one counts", name, before);
+}
+
+static void parse_line(struct ft_config *config, struct place *place, char *line)
 {
     line = trimmed(line);
     if (!*line || *line == '#' || *line == ';')
-        return 0;
+        return;
     if (*line == '[') {
-        *is_ours = strcmp(line, "[" FT_CONFIG_SECTION "]") == 0;
-        return 0;
+        enter_section(place, line);
+        return;
     }
-    if (!*is_ours)
-        return 0;
+    if (!place->is_ours) {
+        note_outside(place);
+        return;
+    }
     char *equals = strchr(line, '=');
     if (!equals) {
-        snprintf(error->text, sizeof(error->text), "%.64s: not of the form key = value", line);
-        return -EINVAL;
+        tell(place, true, "%.64s: not of the form key = value", line);
+        return;
     }
     *equals = '\0';
-    return ft_config_set(config, trimmed(line), trimmed(equals + 1), error);
+    set(config, place, trimmed(line), trimmed(equals + 1));
 }
 
-int ft_config_parse(struct ft_config *config, const char *text, size_t length, struct ft_config_error *error)
+void ft_config_parse(struct ft_config *config, const char *path, const char *text, size_t length,
+                     struct ft_config_report *report)
 {
-    bool is_ours = false;
-    unsigned number = 0;
+    struct place place = {.path = path, .report = report};
     for (size_t from = 0; from < length;) {
         char line[LINE_BYTES_MAX];
         const char *newline = memchr(text + from, '\n', length - from);
         size_t bytes = newline ? (size_t)(newline - (text + from)) : length - from;
-        number++;
+        place.line++;
         if (bytes >= sizeof(line) || memchr(text + from, '\0', bytes)) {
-            snprintf(error->text, sizeof(error->text), "line %u: too long, or no text", number);
-            return -EINVAL;
-        }
-        memcpy(line, text + from, bytes);
-        line[bytes] = '\0';
-        int r = parse_line(config, line, &is_ours, error);
-        if (r < 0) {
-            struct ft_config_error cause = *error;
-            snprintf(error->text, sizeof(error->text), "line %u: %.220s", number, cause.text);
-            return r;
+            tell(&place, true, "too long, or no text");
+        } else {
+            memcpy(line, text + from, bytes);
+            line[bytes] = '\0';
+            parse_line(config, &place, line);
         }
         from += bytes + (newline != NULL);
     }
-    return 0;
 }
 
-static int load_one(struct ft_config *config, const char *path, struct ft_config_error *error)
+// The whole file, malloc'ed; NULL and -errno, 0 where there is none.
+static char *read_file(const char *path, size_t *length, int *error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0 && errno == ENOENT)
-        return 0;
     char *text = fd < 0 ? NULL : malloc(FILE_BYTES_MAX);
-    int r = fd < 0 ? -errno : text ? 0 : -ENOMEM;
-    size_t length = 0;
-    while (r == 0 && length < FILE_BYTES_MAX) {
-        ssize_t n = read(fd, text + length, FILE_BYTES_MAX - length);
+    int r = fd < 0 ? (errno == ENOENT ? 0 : -errno) : text ? 0 : -ENOMEM;
+    *length = 0;
+    while (text && *length < FILE_BYTES_MAX) {
+        ssize_t n = read(fd, text + *length, FILE_BYTES_MAX - *length);
         if (n < 0)
             r = -errno;
         if (n <= 0)
             break;
-        length += (size_t)n;
+        *length += (size_t)n;
     }
-    if (r < 0)
-        snprintf(error->text, sizeof(error->text), "%.160s: %s", path, strerror(-r));
-    else if ((r = ft_config_parse(config, text, length, error)) < 0) {
-        struct ft_config_error cause = *error;
-        snprintf(error->text, sizeof(error->text), "%.80s: %.160s", path, cause.text);
-    }
-    free(text);
     if (fd >= 0)
         close(fd);
-    return r;
+    if (text && *length == FILE_BYTES_MAX)
+        r = -EFBIG;
+    *error = r;
+    if (r == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
-int ft_config_load(struct ft_config *config, const char *path, struct ft_config_error *error)
+static void load_one(struct ft_config *config, const char *path, struct ft_config_report *report)
 {
-    int r = load_one(config, path, error);
-    char *pattern = NULL;
+    size_t length;
+    int error;
+    char *text = read_file(path, &length, &error);
+    if (error < 0)
+        ft_config_tell(report, true, "%s: %s", path, strerror(-error));
+    if (text)
+        ft_config_parse(config, path, text, length, report);
+    free(text);
+}
+
+void ft_config_load(struct ft_config *config, const char *path, struct ft_config_report *report)
+{
+    char pattern[PATH_MAX];
     glob_t found = {0};
-    if (r == 0 && asprintf(&pattern, "%s.d/*.conf", path) < 0)
-        return -ENOMEM;
-    if (r == 0 && glob(pattern, 0, NULL, &found) == 0)
-        for (size_t i = 0; r == 0 && i < found.gl_pathc; i++)
-            r = load_one(config, found.gl_pathv[i], error);
+    load_one(config, path, report);
+    int n = snprintf(pattern, sizeof(pattern), "%s.d/*.conf", path);
+    if (n > 0 && (size_t)n < sizeof(pattern) && glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            load_one(config, found.gl_pathv[i], report);
     globfree(&found);
-    free(pattern);
-    return r;
 }

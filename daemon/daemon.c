@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "daemon/log.h"
-#include "daemon/policy.h"
 #include "daemon/procfs.h"
 #include "daemon/successor.h"
 
@@ -53,45 +51,11 @@ static void read_host(struct ft_daemon *daemon)
     daemon->boot_id[strcspn(daemon->boot_id, "\n")] = '\0';
 }
 
-void ft_daemon_notify(const struct ft_daemon *daemon, const char *state)
-{
-    // A manager above a private daemon is somebody else's.
-    if (!daemon->config.private)
-        sd_notify(0, state);
-}
-
-static void reload(struct ft_daemon *daemon)
-{
-    struct ft_config fresh;
-    struct ft_config_error error;
-    ft_daemon_notify(daemon, "RELOADING=1");
-    int r = ft_options_load(daemon->options, &fresh, &error);
-    if (r < 0) {
-        ft_log(FT_LOG_ERR, "the configuration stays as it was: %s", error.text);
-    } else {
-        // What workers read does not change under them; these are the loop's.
-        struct ft_config *now = &daemon->config;
-        char **fields[][2] = {
-            {&now->mode, &fresh.mode}, {&now->include, &fresh.include}, {&now->exclude, &fresh.exclude}};
-        for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-            char *before = *fields[i][0];
-            *fields[i][0] = *fields[i][1];
-            *fields[i][1] = before;
-        }
-        now->follow_clean_env = fresh.follow_clean_env;
-        now->max_processes = fresh.max_processes;
-        ft_log_init(ft_log_level_parse(fresh.log_level));
-        ft_policy_write(daemon);
-    }
-    ft_config_fini(&fresh);
-    ft_daemon_notify(daemon, "READY=1");
-}
-
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct ft_daemon *daemon = handle->data;
     if (number == SIGHUP)
-        reload(daemon);
+        ft_service_reload(daemon);
     else
         ft_daemon_end(daemon, FT_GAP_DAEMON_STOPPED);
 }
@@ -116,13 +80,9 @@ static void on_housekeeping(uv_timer_t *timer)
 {
     struct ft_daemon *daemon = timer->data;
     int64_t now_ns = ft_clock_mono_ns();
-    char text[512];
     ft_peers_sweep(daemon, now_ns);
     look_for_ends(daemon, now_ns);
-    if (daemon->config.private)
-        return;
-    ft_status_print(&daemon->status, text, sizeof(text));
-    sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s", text);
+    ft_service_tick(daemon, now_ns);
 }
 
 static void start_signals(struct ft_daemon *daemon)
@@ -140,10 +100,10 @@ static void start_signals(struct ft_daemon *daemon)
 int ft_daemon_init(struct ft_daemon *daemon)
 {
     const struct ft_config *config = &daemon->config;
-    int level = ft_log_level_parse(config->log_level);
-    ft_log_init(level < 0 ? FT_LOG_INFO : level);
+    ft_log_init(ft_log_level_parse(config->log_level));
     raise_limits();
     read_host(daemon);
+    ft_service_init(daemon);
     ft_clock_init(&daemon->clock, config->clock_interval_ns);
     ft_clock_tick(&daemon->clock, true);
     ft_process_private_session();
@@ -167,7 +127,8 @@ int ft_daemon_init(struct ft_daemon *daemon)
     ft_successor_take_over(daemon);
     uv_timer_init(&daemon->loop, &daemon->housekeeping);
     daemon->housekeeping.data = daemon;
-    uv_timer_start(&daemon->housekeeping, on_housekeeping, HOUSEKEEPING_MS, HOUSEKEEPING_MS);
+    uint64_t every_ms = ft_service_tick_ms(daemon, HOUSEKEEPING_MS);
+    uv_timer_start(&daemon->housekeeping, on_housekeeping, every_ms, every_ms);
     r = ft_listener_start(daemon);
     return r < 0 ? r : ft_private_start(daemon);
 }
@@ -198,7 +159,7 @@ void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap)
     ft_store_all(daemon);
     daemon->is_ending = true;
     atomic_store(&daemon->ending_gap, (int)gap);
-    ft_daemon_notify(daemon, "STOPPING=1");
+    ft_service_notify(daemon, "STOPPING=1");
     ft_listener_close(daemon);
     if (daemon->config.private)
         ft_job_get_private(daemon); // a file also where nobody attached

@@ -18,6 +18,7 @@
 #include "daemon/options.h"
 #include "daemon/private.h"
 #include "daemon/reserve.h"
+#include "daemon/service.h"
 #include "daemon/status.h"
 #include "daemon/store.h"
 #include "daemon/users.h"
@@ -37,6 +38,7 @@ struct ft_daemon {
     struct ft_listener listener;
     struct ft_private private;
     struct ft_store store;
+    struct ft_service service;
     struct ft_successor *successor; // until all is taken over
     uv_signal_t signals[3];
     uv_timer_t housekeeping;
@@ -61,9 +63,6 @@ void ft_daemon_fini(struct ft_daemon *daemon);
 
 // Takes no more clients (all that wait are taken first), writes everything and ends the loop.
 void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap);
-
-// Tells the service manager, where there is one (sd_notify(3)).
-void ft_daemon_notify(const struct ft_daemon *daemon, const char *state);
 
 // The loop's table of processes.
 void ft_daemon_add_process(struct ft_daemon *daemon, struct ft_process *process);

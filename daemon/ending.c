@@ -52,8 +52,11 @@ static uint64_t sum_dropped(const struct ft_process *process)
 static void disbelieve_lines(struct ft_process *process)
 {
     struct ft_segment_counts *counts = &process->segment.counts;
-    ft_log_limited(FT_LOG_WARNING, "process %u (user %u): its counts contradict what it wrote; they are not used",
-                   process->pid, process->uid);
+    ft_log_limited_about(FT_LOG_WARNING,
+                         FT_LOG_ABOUT(.message = FT_LOG_CUT_OFF, .job = process->job->identity.job,
+                                      FT_LOG_USER(process->uid), .pid = process->pid),
+                         "process %u (user %u): its counts contradict what it wrote; they are not used", process->pid,
+                         process->uid);
     process->is_corrupt = true;
     process->dropped[FT_CAUSE_CORRUPT]++;
     counts->dropped = counts->limited = 0;

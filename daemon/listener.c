@@ -134,7 +134,8 @@ int ft_listener_open(struct ft_daemon *daemon)
 static bool refuse_one(struct ft_daemon *daemon)
 {
     struct ft_listener *listener = &daemon->listener;
-    ft_log_limited(FT_LOG_ERR, "no descriptors left: clients are refused; raise the limit of open files");
+    ft_log_limited_about(FT_LOG_ERR, FT_LOG_ABOUT(.message = FT_LOG_REFUSED),
+                         "no descriptors left: clients are refused; raise the limit of open files");
     ft_status_add(&daemon->status, refused_own, 1);
     close(listener->spare_fd);
     int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

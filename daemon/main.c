@@ -11,13 +11,12 @@
 // The work of jobs that wait for a disk must not keep the others from theirs.
 #define WORKERS "8"
 
-static int check(const struct ft_options *options, struct ft_config *config)
+// Nothing, or what is wrong, line by line. What is odd only does not keep the daemon from starting.
+static int load(const struct ft_options *options, struct ft_config *config)
 {
-    struct ft_config_error error;
-    if (ft_options_load(options, config, &error) == 0)
-        return 0;
-    fprintf(stderr, "flowtapd: %s\n", error.text);
-    return 2;
+    struct ft_config_report report = {.tell = ft_log_config};
+    int r = ft_options_load(options, config, &report);
+    return r < 0 || (options->only_check && report.odd) ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -27,7 +26,8 @@ int main(int argc, char **argv)
     enum ft_options_result result = ft_options_parse(&options, argc, argv);
     if (result != FT_OPTIONS_GO)
         return result == FT_OPTIONS_EXIT_OK ? 0 : 2;
-    int status = check(&options, &daemon.config);
+    ft_log_init(FT_LOG_INFO);
+    int status = load(&options, &daemon.config);
     if (status || options.only_check) {
         ft_config_fini(&daemon.config);
         return status;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 struct option_row {
     const char *name, *argument, *help;
@@ -32,6 +33,14 @@ static enum ft_options_result take_check(struct ft_options *options, const char 
     return FT_OPTIONS_GO;
 }
 
+static enum ft_options_result take_print_config(struct ft_options *options, const char *argument)
+{
+    (void)options;
+    (void)argument;
+    ft_config_print_file(stdout);
+    return FT_OPTIONS_EXIT_OK;
+}
+
 static enum ft_options_result take_version(struct ft_options *options, const char *argument)
 {
     (void)options;
@@ -45,7 +54,9 @@ static enum ft_options_result take_help(struct ft_options *options, const char *
 static const struct option_row rows[] = {
     {"--config", "PATH", "read this file instead of " FT_CONFIG_DEFAULT_PATH, take_config},
     {"--set", "KEY=VALUE", "set a key, after all files; may be given many times", take_set},
-    {"--check", NULL, "read the configuration, say what is wrong with it, and end", take_check},
+    {"--check", NULL, "read the configuration, say all that is wrong with it, and end: 1 where something is",
+     take_check},
+    {"--print-config", NULL, "print a configuration file of all keys with their defaults", take_print_config},
     {"--version", NULL, "print the version", take_version},
     {"--help", NULL, "print this", take_help},
 };
@@ -55,10 +66,10 @@ static enum ft_options_result take_help(struct ft_options *options, const char *
 {
     (void)options;
     (void)argument;
-    puts("usage: flowtapd [--config PATH] [--set KEY=VALUE]... [--check]\n"
+    puts("usage: flowtapd [--config PATH] [--set KEY=VALUE]... [--check | --print-config]\n"
          "Collects what traced programs record, in the foreground, until SIGTERM.\n");
     for (size_t i = 0; i < ROW_COUNT; i++)
-        printf("  %-10s %-10s %s\n", rows[i].name, rows[i].argument ? rows[i].argument : "", rows[i].help);
+        printf("  %-14s %-10s %s\n", rows[i].name, rows[i].argument ? rows[i].argument : "", rows[i].help);
     puts("\nKeys of section [" FT_CONFIG_SECTION "], with their defaults:");
     ft_config_print_keys(stdout);
     return FT_OPTIONS_EXIT_OK;
@@ -100,27 +111,29 @@ enum ft_options_result ft_options_parse(struct ft_options *options, int argc, ch
     return FT_OPTIONS_GO;
 }
 
-static int apply_sets(const struct ft_options *options, struct ft_config *config, struct ft_config_error *error)
+static void apply_sets(const struct ft_options *options, struct ft_config *config, struct ft_config_report *report)
 {
     for (size_t i = 0; i < options->set_count; i++) {
-        int r = ft_config_set_pair(config, options->sets[i], error);
-        if (r < 0)
-            return r;
+        struct ft_config_error error;
+        if (ft_config_set_pair(config, options->sets[i], &error) < 0)
+            ft_config_tell(report, true, "--set %s", error.text);
     }
-    return 0;
 }
 
-int ft_options_load(const struct ft_options *options, struct ft_config *config, struct ft_config_error *error)
+int ft_options_load(const struct ft_options *options, struct ft_config *config, struct ft_config_report *report)
 {
-    snprintf(error->text, sizeof(error->text), "%s", strerror(ENOMEM));
-    int r = ft_config_init(config);
-    if (r == 0)
-        r = apply_sets(options, config, error);
+    struct ft_config_report nobodys = {0};
     const char *path = options->config_path ? options->config_path : FT_CONFIG_DEFAULT_PATH;
-    if (r == 0 && (options->config_path || !config->private)) {
-        r = ft_config_load(config, path, error);
-        if (r == 0)
-            r = apply_sets(options, config, error);
+    if (ft_config_init(config) < 0) {
+        ft_config_tell(report, true, "%s", strerror(ENOMEM));
+        return -ENOMEM;
     }
-    return r == 0 ? ft_config_check(config, error) : r;
+    apply_sets(options, config, &nobodys); // they say whether there is a file to read
+    if (options->config_path && access(path, F_OK) < 0)
+        ft_config_tell(report, true, "%s: %s", path, strerror(errno));
+    if (options->config_path || !config->private)
+        ft_config_load(config, path, report);
+    apply_sets(options, config, report);
+    ft_config_check(config, report);
+    return report->errors ? -EINVAL : 0;
 }

@@ -20,8 +20,8 @@ enum ft_options_result { FT_OPTIONS_GO, FT_OPTIONS_EXIT_OK, FT_OPTIONS_EXIT_USAG
 // Prints --help, --version and complaints itself.
 enum ft_options_result ft_options_parse(struct ft_options *options, int argc, char *const *argv);
 
-// Defaults, files, --set. A private daemon reads no file but one named by --config. `config` is to be released with
-// ft_config_fini() whatever comes back.
-int ft_options_load(const struct ft_options *options, struct ft_config *config, struct ft_config_error *error);
+// Defaults, files, --set. A private daemon reads no file but one named by --config. -EINVAL where the report has errors.
+// `config` is to be released with ft_config_fini() whatever comes back.
+int ft_options_load(const struct ft_options *options, struct ft_config *config, struct ft_config_report *report);
 
 #endif

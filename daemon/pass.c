@@ -290,8 +290,10 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
             see_ends(job, now_ns);
         } while (is_any_to_be_drained(job));
         if (!drain.writer && job->processes)
-            ft_log(FT_LOG_ERR, "job %s of user %u: no file could be made for it: what %u processes did is lost",
-                   job->identity.job, job->uid, job->worker_count);
+            ft_log_about(FT_LOG_ERR,
+                         FT_LOG_ABOUT(.message = FT_LOG_NOT_WRITTEN, .job = job->identity.job, FT_LOG_USER(job->uid)),
+                         "job %s of user %u: no file could be made for it: what %u processes did is lost",
+                         job->identity.job, job->uid, job->worker_count);
         finish_processes(job, &drain, true);
         ft_children_check(job, drain.writer, now_ns, true);
     }

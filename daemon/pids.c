@@ -40,7 +40,8 @@ void ft_daemon_add_process(struct ft_daemon *daemon, struct ft_process *process)
     if (process->pidfd < 0 || atomic_load(&process->state) != FT_PROCESS_ALIVE)
         return;
     if (uv_poll_init(&daemon->loop, &process->watch, process->pidfd) < 0) {
-        ft_log_limited(FT_LOG_WARNING, "process %u: its end cannot be watched", process->pid);
+        ft_log_limited_about(FT_LOG_WARNING, FT_LOG_ABOUT(FT_LOG_USER(process->uid), .pid = process->pid),
+                             "process %u: its end cannot be watched", process->pid);
         return;
     }
     process->has_watch = true;

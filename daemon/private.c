@@ -16,7 +16,7 @@ void ft_private_tell_ready(struct ft_daemon *daemon)
             ft_log(FT_LOG_WARNING, "ready_fd=%d cannot be written", fd);
         close(fd);
     }
-    ft_daemon_notify(daemon, "READY=1");
+    ft_service_notify(daemon, "READY=1");
 }
 
 static bool is_anybody_alive(const struct ft_daemon *daemon)

@@ -22,6 +22,8 @@
 // What a time's error may come to over a file's life, as a header is written at its beginning.
 #define ERROR_BOUND_MIN_NS 1000
 
+#define about(of) FT_LOG_ABOUT(.message = FT_LOG_NOT_WRITTEN, .job = (of)->identity.job, FT_LOG_USER((of)->uid))
+
 int ft_storage_check_spool(const struct ft_daemon *daemon)
 {
     const struct ft_config *config = &daemon->config;
@@ -205,7 +207,8 @@ int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now
     if (r < 0) {
         storage->retry_ns = now_ns + RETRY_NS;
         ft_status_note_write_error(&job->daemon->status, -r, now_ns);
-        ft_log_limited(FT_LOG_ERR, "%s: no trace file can be made: %s", job->daemon->config.spool_dir, strerror(-r));
+        ft_log_limited_about(FT_LOG_ERR, about(job), "%s: no trace file can be made: %s", job->daemon->config.spool_dir,
+                             strerror(-r));
         return r;
     }
     storage->part++;
@@ -265,8 +268,9 @@ int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now
     if (r == 0)
         return 0;
     ft_status_note_write_error(&job->daemon->status, -r, now_ns);
-    ft_log_limited(FT_LOG_ERR, "%s: %s; events are counted, not stored, and writing is tried again every second",
-                   storage->path, strerror(-r));
+    ft_log_limited_about(FT_LOG_ERR, about(job),
+                         "%s: %s; events are counted, not stored, and writing is tried again every second",
+                         storage->path, strerror(-r));
     cut_back(storage);
     *rows_lost = ft_trace_writer_drop_blocks(storage->writer);
     storage->retry_ns = now_ns + RETRY_NS;
@@ -305,7 +309,7 @@ bool ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t n
     if (r == 0)
         r = ft_storage_write(storage, job, now_ns, &rows_lost);
     if (r < 0)
-        ft_log(FT_LOG_ERR, "%s: ends without its index: %s", storage->path, strerror(-r));
+        ft_log_about(FT_LOG_ERR, about(job), "%s: ends without its index: %s", storage->path, strerror(-r));
     bool is_whole = !ft_storage_is_behind(storage);
     close_file(storage);
     return is_whole;

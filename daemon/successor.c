@@ -98,8 +98,9 @@ static void admit_stored(struct ft_daemon *daemon, struct ft_stored *stored)
     if (stored->fd >= 0 && fstat(stored->fd, &status) == 0)
         process = ft_admit_create(stored->fd, (uint64_t)status.st_size, &peer);
     if (!process) {
-        ft_log_limited(FT_LOG_WARNING, "process %u (user %u): what was held of it is no segment", stored->id.pid,
-                       stored->id.uid);
+        ft_log_limited_about(
+            FT_LOG_WARNING, FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(stored->id.uid), .pid = stored->id.pid),
+            "process %u (user %u): what was held of it is no segment", stored->id.pid, stored->id.uid);
         ft_status_add(&daemon->status, refused_memory, 1);
         ft_job_note_refused(daemon, stored->id.uid, stored->id.pid,
                             "the daemon before was killed, and what was held of it is no segment");

@@ -30,8 +30,9 @@ static struct ft_job *job_of(struct ft_successor *successor, struct ft_successor
     snprintf(identity.job, sizeof(identity.job), "%s", chain->job);
     chain->made = ft_job_make(successor->daemon, header->uid, &identity);
     if (!chain->made) {
-        ft_log_limited(FT_LOG_ERR, "job %s of user %u cannot be gone on with: max_jobs or memory", chain->job,
-                       header->uid);
+        ft_log_limited_about(FT_LOG_ERR,
+                             FT_LOG_ABOUT(.message = FT_LOG_REFUSED, .job = chain->job, FT_LOG_USER(header->uid)),
+                             "job %s of user %u cannot be gone on with: max_jobs or memory", chain->job, header->uid);
         return NULL;
     }
     chain->made->storage.number = chain->next_part;

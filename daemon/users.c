@@ -12,6 +12,14 @@ void ft_users_init(struct ft_users *users, uint32_t processes_max, uint64_t byte
     users->bytes_max = bytes_max;
 }
 
+void ft_users_set_limits(struct ft_users *users, uint32_t processes_max, uint64_t bytes_max)
+{
+    pthread_mutex_lock(&users->lock);
+    users->processes_max = processes_max;
+    users->bytes_max = bytes_max;
+    pthread_mutex_unlock(&users->lock);
+}
+
 void ft_users_fini(struct ft_users *users)
 {
     free(users->users);

@@ -24,6 +24,8 @@ struct ft_users {
 };
 
 void ft_users_init(struct ft_users *users, uint32_t processes_max, uint64_t bytes_max);
+// From now on; who has more keeps it.
+void ft_users_set_limits(struct ft_users *users, uint32_t processes_max, uint64_t bytes_max);
 void ft_users_fini(struct ft_users *users);
 
 // False where the user has its share already; else to be given back.

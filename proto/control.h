@@ -10,7 +10,8 @@
  * A message of another size, magic or major version, with no or more than one descriptor, is refused and counted.
  *
  * With kind FT_MESSAGE_STATUS and no descriptor the same struct asks how the daemon does: the reply is one message
- * flowtap.Status (status.proto) of FT_STATUS_BYTES_MAX at most, then the connection is closed.
+ * flowtap.Status (status.proto) of FT_STATUS_BYTES_MAX at most, then the connection is closed. FT_MESSAGE_CONFIG asks in the
+ * same way for its configuration: flowtap.Config.
  *
  * The policy file is `<socket path>.policy`: one message flowtap.Policy (policy.proto), world-readable, replaced by
  * rename. The shim reads it at attach; it takes at most FT_POLICY_BYTES_MAX and ignores fields that it does not know.
@@ -23,7 +24,7 @@
 
 #define FT_ATTACH_MAGIC UINT32_C(0x31417446) /* "FtA1" */
 
-enum ft_message { FT_MESSAGE_ATTACH = 1, FT_MESSAGE_STATUS = 2 };
+enum ft_message { FT_MESSAGE_ATTACH = 1, FT_MESSAGE_STATUS = 2, FT_MESSAGE_CONFIG = 3 };
 
 struct ft_attach {
     uint32_t magic;

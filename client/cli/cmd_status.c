@@ -7,17 +7,20 @@
 #include "client/cli/cli.h"
 #include "client/cli/daemon_ask.h"
 #include "client/cli/json.h"
+#include "client/cli/status_config.h"
 #include "client/cli/table.h"
 #include "client/cli/text.h"
 #include "client/cli/units.h"
 
 struct values {
-    bool as_json;
+    bool as_json, config;
     const char *socket;
 };
 
 static const struct ft_option options[] = {
     {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
+    {FT_OPTION_FLAG, 0, "config", NULL, "each key of the configuration, its value in force, and where that comes from",
+     offsetof(struct values, config), NULL},
     {FT_OPTION_STRING, 0, "socket", "PATH", "the daemon's socket; else FLOWTAP_SOCKET, else the site's",
      offsetof(struct values, socket), NULL},
 };
@@ -155,6 +158,9 @@ static int run(const void *given, const struct ft_strings *operands)
     (void)operands;
     const char *socket = ft_ask_socket_path(values->socket);
     Flowtap__Status *status;
+    if (values->config) {
+        return ft_status_config(socket, values->as_json);
+    }
     int error = ft_ask_status(socket, &status);
     if (error != 0) {
         return ft_cli_fail("%s: %s", socket, ft_ask_explain(error));

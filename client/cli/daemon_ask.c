@@ -52,31 +52,54 @@ static ssize_t receive(int fd, uint8_t *bytes, size_t room)
     return n > 0 ? n : -EBADMSG;
 }
 
-int ft_ask_status_over(int fd, Flowtap__Status **status)
+/* 0 and the reply, or -errno. */
+static int ask_over(int fd, enum ft_message kind, const ProtobufCMessageDescriptor *type, ProtobufCMessage **reply)
 {
-    const struct ft_attach question = {.magic = FT_ATTACH_MAGIC,
-                                       .kind = FT_MESSAGE_STATUS,
-                                       .abi_major = FT_RING_ABI_MAJOR,
-                                       .abi_minor = FT_RING_ABI_MINOR};
+    const struct ft_attach question = {
+        .magic = FT_ATTACH_MAGIC, .kind = kind, .abi_major = FT_RING_ABI_MAJOR, .abi_minor = FT_RING_ABI_MINOR};
     uint8_t *bytes = ft_cli_alloc(FT_STATUS_BYTES_MAX);
     ssize_t n = send(fd, &question, sizeof(question), MSG_NOSIGNAL);
     n = n < 0 ? -errno : receive(fd, bytes, FT_STATUS_BYTES_MAX);
-    *status = n > 0 ? flowtap__status__unpack(NULL, (size_t)n, bytes) : NULL;
+    *reply = n > 0 ? protobuf_c_message_unpack(type, NULL, (size_t)n, bytes) : NULL;
     free(bytes);
     if (n < 0) {
         return (int)n;
     }
-    return *status ? 0 : -EBADMSG;
+    return *reply ? 0 : -EBADMSG;
 }
 
-int ft_ask_status(const char *path, Flowtap__Status **status)
+static int ask(const char *path, enum ft_message kind, const ProtobufCMessageDescriptor *type, ProtobufCMessage **reply)
 {
     int fd = connect_to(path);
     if (fd < 0) {
         return fd;
     }
-    int error = ft_ask_status_over(fd, status);
+    int error = ask_over(fd, kind, type, reply);
     close(fd);
+    return error;
+}
+
+int ft_ask_status_over(int fd, Flowtap__Status **status)
+{
+    ProtobufCMessage *reply = NULL;
+    int error = ask_over(fd, FT_MESSAGE_STATUS, &flowtap__status__descriptor, &reply);
+    *status = (Flowtap__Status *)(void *)reply;
+    return error;
+}
+
+int ft_ask_status(const char *path, Flowtap__Status **status)
+{
+    ProtobufCMessage *reply = NULL;
+    int error = ask(path, FT_MESSAGE_STATUS, &flowtap__status__descriptor, &reply);
+    *status = (Flowtap__Status *)(void *)reply;
+    return error;
+}
+
+int ft_ask_config(const char *path, Flowtap__Config **config)
+{
+    ProtobufCMessage *reply = NULL;
+    int error = ask(path, FT_MESSAGE_CONFIG, &flowtap__config__descriptor, &reply);
+    *config = (Flowtap__Config *)(void *)reply;
     return error;
 }
 

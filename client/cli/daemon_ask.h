@@ -23,6 +23,9 @@ int ft_ask_status(const char *path, Flowtap__Status **status);
 /* The same over a connection, which stays open. */
 int ft_ask_status_over(int fd, Flowtap__Status **status);
 
+/* The same for its configuration; to be released with flowtap__config__free_unpacked(). */
+int ft_ask_config(const char *path, Flowtap__Config **config);
+
 /* What such an error means, and what to do; static storage. */
 const char *ft_ask_explain(int error);
 

@@ -12,13 +12,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void tell(bool is_error, const char *text)
+{
+    (void)is_error;
+    assert(strncmp(text, "f:", 2) == 0);
+}
+
 static void parse_config(const char *text, size_t size)
 {
     struct ft_config config;
-    struct ft_config_error error;
+    struct ft_config_report report = {.tell = tell};
     assert(ft_config_init(&config) == 0);
-    if (ft_config_parse(&config, text, size, &error) < 0)
-        assert(error.text[0]);
+    ft_config_parse(&config, "f", text, size, &report);
+    ft_config_check(&config, &report);
     ft_config_fini(&config);
 }
 

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ft_admit_message message;
     if (ft_admit_receive(pair[1], &message) == 0) {
         assert(message.attach.abi_major == FT_RING_ABI_MAJOR);
-        assert((message.attach.kind == FT_MESSAGE_STATUS) == (message.fd < 0)); // a request brings no descriptor
+        assert((message.attach.kind != FT_MESSAGE_ATTACH) == (message.fd < 0)); // a request brings no descriptor
         if (message.fd >= 0) {
             assert(ft_admit_check_memory(message.fd, message.attach.segment_bytes, FT_SEGMENT_BYTES_MAX) <
                    0); // not sealed

@@ -130,12 +130,13 @@ class Daemon:
         self.socket = self.folder / "s"
         self.log_path = self.folder / "daemon.log"
         self.settings = settings
+        self.words = ()  # more of the command line
         self.process = None
 
     def start(self):
         ready, given = os.pipe()
         settings = [f"socket={self.socket}", f"spool_dir={self.spool}", f"ready_fd={given}", *self.settings]
-        argv = [str(self.binary)] + [word for s in settings for word in ("--set", s)]
+        argv = [str(self.binary), *map(str, self.words), *(word for s in settings for word in ("--set", s))]
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             pass_fds=[given], env=clean_environment(**self.own_env), start_new_session=True)

@@ -44,16 +44,32 @@ def test_a_command_has_a_source_file_and_a_page_that_tells_all_its_options():
 
 
 def config_keys():
-    found = re.findall(r"^#?\s?([a-z_]+)\s*=", tree.text("etc/flowtapd.conf"), re.M)
-    assert found, "etc/flowtapd.conf has no key"
-    return sorted(set(found))
+    """(key, default, what it does, whether it waits for a restart), as the daemon's table has them."""
+    found = re.findall(r"^# (.*?)( \[restart\])?\.\n#([a-z_]+) =(?: (.*))?$", tree.run(tree.FLOWTAPD, "--print-config"), re.M)
+    assert found, "flowtapd --print-config prints no key"
+    return [(key, default, what, bool(restart)) for what, restart, key, default in found]
 
 
-def test_every_key_is_in_the_help_and_the_page_of_the_daemon():
+def test_the_configuration_file_is_the_one_that_the_daemon_prints():
+    assert tree.text("etc/flowtapd.conf") == tree.run(tree.FLOWTAPD, "--print-config")
+
+
+def test_every_key_is_in_the_help_and_the_page_of_the_daemon_with_the_same_words():
     helped, paged = tree.run(tree.FLOWTAPD, "--help"), page("flowtapd.8")
-    wrong = [f"{key}: not in {where}" for key in config_keys()
-             for where, text in (("flowtapd --help", helped), ("flowtapd.8", paged)) if not re.search(rf"\b{key}\b", text)]
+    wrong = []
+    for key, default, what, _ in config_keys():
+        if not re.search(rf"^  {key} +{re.escape(what)} \[{re.escape(default)}\]$", helped, re.M):
+            wrong.append(f"{key}: not in --help")
+        told = f'.BR {key} " = {default}'.rstrip() + f'"\n{what[0].upper()}{what[1:]}'
+        if told not in paged:
+            wrong.append(f"{key}: flowtapd.8 lacks\n{told}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_page_says_what_waits_for_a_restart():
+    section = re.search(r"^\.SH RELOAD\n(.*?)^\.SH", page("flowtapd.8"), re.M | re.S)[1]
+    own = {key for key, *_ in config_keys()[-5:]}  # those of flowtap run
+    assert {key for key, _, _, restart in config_keys() if restart} - own == set(re.findall(r"^\.BR ([a-z_]+) ,$", section, re.M))
 
 
 def test_every_option_of_the_daemon_is_in_its_page():

@@ -82,50 +82,119 @@ static void test_files_are_read_line_by_line(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(text_cases) / sizeof(text_cases[0]); i++) {
         struct ft_config config;
-        struct ft_config_error error;
+        struct ft_config_report report = {0};
         assert_int_equal(ft_config_init(&config), 0);
-        int r = ft_config_parse(&config, text_cases[i].text, strlen(text_cases[i].text), &error);
-        if (r != text_cases[i].result)
-            fail_msg("%s: %d", text_cases[i].why, r);
+        ft_config_parse(&config, "f", text_cases[i].text, strlen(text_cases[i].text), &report);
+        if ((report.errors > 0) != (text_cases[i].result < 0))
+            fail_msg("%s: %u", text_cases[i].why, report.errors);
         ft_config_fini(&config);
     }
 }
 
-static void test_an_error_names_its_line(void **state)
+// What was told, a line each.
+static char told[4096];
+
+static void tell(bool is_error, const char *text)
 {
-    struct ft_config config;
-    struct ft_config_error error;
-    static const char text[] = "[flowtapd]\n\nsocket = /x\nbacklog = -3\n";
-    (void)state;
-    assert_int_equal(ft_config_init(&config), 0);
-    assert_int_equal(ft_config_parse(&config, text, strlen(text), &error), -EINVAL);
-    assert_non_null(strstr(error.text, "line 4"));
-    assert_non_null(strstr(error.text, "backlog"));
-    ft_config_fini(&config);
+    size_t used = strlen(told);
+    snprintf(told + used, sizeof(told) - used, "%s %s\n", is_error ? "error" : "odd", text);
 }
 
-// The file that is installed names every key, with its default.
-static void test_the_installed_file_holds_every_key_with_its_default(void **state)
+struct told_case {
+    const char *text, *told, *why;
+};
+
+static const struct told_case told_cases[] = {
+    {"[flowtapd]\n\nsocket = /x\nbacklog = -3\nmode = none\nno = 1\n",
+     "error f:4: backlog: -3 is out of range\n"
+     "error f:5: mode: none is none of trace|off\n"
+     "error f:6: no: there is no such key\n",
+     "all that is wrong, each with its line"},
+    {"[flowtapd]\nbacklog = 3\n\nbacklog = 4\n", "odd f:4: backlog: set in line 2, too; this one counts\n", "twice"},
+    {"backlog = 3\nmode = off\n", "odd f:1: before [flowtapd] nothing is read\n", "told once"},
+    {"[flowtap]\nbacklog = 3\n", "odd f:1: [flowtap] is no section of ours: what follows is not read\n", "another"},
+    {"[flowtapd]\nmax_processes = 5\n", "", "the other one's default contradicts nobody"},
+    {"[flowtapd]\nmax_processes = 5\nmax_processes_per_user = 6\n",
+     "odd f:3: max_processes_per_user = 6 is more than max_processes = 5 (f:2): the latter holds for each user, too\n",
+     "a contradiction"},
+    {"[flowtapd]\npoll_busy = 1s\n",
+     "odd f:2: poll_busy = 1s is more than poll_idle = 100ms (the default): a busy process is looked at as seldom as an "
+     "idle one\n",
+     "with a default"},
+    {"[flowtapd]\nadmin_group = no-such-group-here\n",
+     "odd f:2: admin_group = no-such-group-here: there is no such group\n", "a group"},
+    {"[flowtapd]\nhold_fd = 4\n", "odd f:2: hold_fd does nothing without private = yes\n", "another key is missing"},
+};
+
+static void test_all_that_is_wrong_is_told_with_its_line(void **state)
 {
-    static const struct {
-        const char *name, *value;
-    } keys[] = {
-#define X(type, name, value, least, most, help) {#name, value},
-        FT_CONFIG_KEYS(X)
-#undef X
-    };
-    char text[65536];
     (void)state;
-    FILE *file = fopen("etc/flowtapd.conf", "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    fclose(file);
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        char line[256];
-        snprintf(line, sizeof(line), "\n#%s =%s%s\n", keys[i].name, *keys[i].value ? " " : "", keys[i].value);
-        if (!strstr(text, line))
-            fail_msg("etc/flowtapd.conf lacks:%s", line);
+    for (size_t i = 0; i < sizeof(told_cases) / sizeof(told_cases[0]); i++) {
+        const struct told_case *one = &told_cases[i];
+        struct ft_config config;
+        struct ft_config_report report = {.tell = tell};
+        told[0] = '\0';
+        assert_int_equal(ft_config_init(&config), 0);
+        ft_config_parse(&config, "f", one->text, strlen(one->text), &report);
+        ft_config_check(&config, &report);
+        if (strcmp(told, one->told) != 0)
+            fail_msg("%s:\n%s", one->why, told);
+        ft_config_fini(&config);
     }
+}
+
+// The file that is installed is the one that --print-config prints.
+static void test_the_installed_file_is_made_of_the_table(void **state)
+{
+    char *text = NULL, file[65536];
+    size_t bytes;
+    (void)state;
+    FILE *out = open_memstream(&text, &bytes), *in = fopen("etc/flowtapd.conf", "r");
+    ft_config_print_file(out);
+    fclose(out);
+    assert_non_null(in);
+    file[fread(file, 1, sizeof(file) - 1, in)] = '\0';
+    fclose(in);
+    if (strcmp(file, text) != 0)
+        fail_msg("etc/flowtapd.conf is not what flowtapd --print-config prints");
+    free(text);
+}
+
+static void note_change(const struct ft_config_key *key, const struct ft_config_value *value, bool is_taken)
+{
+    size_t used = strlen(told);
+    snprintf(told + used, sizeof(told) - used, "%s %s %s %s\n", key->name, value->text,
+             value->origin ? value->origin : "-", is_taken ? "now" : "later");
+}
+
+static void test_what_can_change_is_taken_and_the_rest_waits(void **state)
+{
+    static const char text[] = "[flowtapd]\nmode = off\nbacklog = 9\nblock_age = 7s\nexclude = /tmp/*\n";
+    struct ft_config config, fresh;
+    struct ft_config_report report = {0};
+    (void)state;
+    told[0] = '\0';
+    assert_int_equal(ft_config_init(&config), 0);
+    assert_int_equal(ft_config_init(&fresh), 0);
+    ft_config_parse(&fresh, "f", text, strlen(text), &report);
+    ft_config_take(&config, &fresh, note_change);
+    ft_config_fini(&fresh);
+    assert_string_equal(told, "mode off f:2 now\nexclude /tmp/* f:5 now\nbacklog 9 f:3 later\nblock_age 7s f:4 now\n");
+    assert_string_equal(config.mode, "off");
+    assert_int_equal(config.backlog, 4096);
+    assert_int_equal(config.block_age_ns, INT64_C(7000000000));
+    assert_string_equal(config.values[FT_CONFIG_block_age].origin, "f:4");
+    assert_null(config.values[FT_CONFIG_backlog].origin);
+    assert_string_equal(config.values[FT_CONFIG_backlog].waiting, "9");
+
+    told[0] = '\0';
+    assert_int_equal(ft_config_init(&fresh), 0);
+    ft_config_take(&config, &fresh, note_change);
+    ft_config_fini(&fresh);
+    assert_string_equal(told, "mode trace - now\nexclude  - now\nblock_age 5s - now\n");
+    assert_null(config.values[FT_CONFIG_backlog].waiting);
+    assert_null(config.values[FT_CONFIG_mode].origin);
+    ft_config_fini(&config);
 }
 
 static void test_set_wins_over_files_and_words_are_checked(void **state)
@@ -133,19 +202,19 @@ static void test_set_wins_over_files_and_words_are_checked(void **state)
     char path[] = "/tmp/ft-config-XXXXXX";
     struct ft_options options;
     struct ft_config config;
-    struct ft_config_error error;
+    struct ft_config_report report = {0};
     (void)state;
     int fd = mkstemp(path);
     assert_true(write(fd, "[flowtapd]\nbacklog=5\nmax_jobs=6\n", 32) == 32);
     close(fd);
     char *argv[] = {"flowtapd", "--config", path, "--set", "backlog=10", "--set=log_level=err"};
     assert_int_equal(ft_options_parse(&options, 6, argv), FT_OPTIONS_GO);
-    assert_int_equal(ft_options_load(&options, &config, &error), 0);
+    assert_int_equal(ft_options_load(&options, &config, &report), 0);
     assert_int_equal(config.backlog, 10);
     assert_int_equal(config.max_jobs, 6);
     ft_config_fini(&config);
     options.sets[0] = "mode=sometimes";
-    assert_int_equal(ft_options_load(&options, &config, &error), -EINVAL);
+    assert_int_equal(ft_options_load(&options, &config, &report), -EINVAL);
     ft_config_fini(&config);
     unlink(path);
 }
@@ -155,8 +224,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_are_taken_or_refused),
         cmocka_unit_test(test_files_are_read_line_by_line),
-        cmocka_unit_test(test_an_error_names_its_line),
-        cmocka_unit_test(test_the_installed_file_holds_every_key_with_its_default),
+        cmocka_unit_test(test_all_that_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(test_the_installed_file_is_made_of_the_table),
+        cmocka_unit_test(test_what_can_change_is_taken_and_the_rest_waits),
         cmocka_unit_test(test_set_wins_over_files_and_words_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// What is wrong with a configuration beyond single values, and how it is told.
+#include <grp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "daemon/config.h"
+
+void ft_config_tell(struct ft_config_report *report, bool is_error, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    if (is_error)
+        report->errors++;
+    else
+        report->odd++;
+    if (!report->tell)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    report->tell(is_error, text);
+}
+
+// A key that is to be no more than another, and what happens where it is.
+struct order {
+    enum ft_config_id smaller, larger;
+    const char *what;
+};
+
+static const struct order orders[] = {
+    {FT_CONFIG_max_processes_per_user, FT_CONFIG_max_processes, "the latter holds for each user, too"},
+    {FT_CONFIG_max_connections_per_user, FT_CONFIG_max_connections, "the latter holds for each user, too"},
+    {FT_CONFIG_poll_busy, FT_CONFIG_poll_idle, "a busy process is looked at as seldom as an idle one"},
+};
+
+static int64_t number(const struct ft_config *config, enum ft_config_id id)
+{
+    return atomic_load((const _Atomic int64_t *)(const void *)((const char *)config + ft_config_keys[id].offset));
+}
+
+static const char *origin_of(const struct ft_config *config, enum ft_config_id id)
+{
+    const char *origin = config->values[id].origin;
+    return origin ? origin : "the default";
+}
+
+// Defaults contradict nobody: a site that lowers the one need not lower the other.
+static void check_order(const struct ft_config *config, const struct order *order, struct ft_config_report *report)
+{
+    const struct ft_config_value *smaller = &config->values[order->smaller], *larger = &config->values[order->larger];
+    if (!smaller->origin || number(config, order->smaller) <= number(config, order->larger))
+        return;
+    ft_config_tell(report, false, "%s: %s = %s is more than %s = %s (%s): %s", smaller->origin,
+                   ft_config_keys[order->smaller].name, smaller->text, ft_config_keys[order->larger].name, larger->text,
+                   origin_of(config, order->larger), order->what);
+}
+
+static void check_group(const struct ft_config *config, struct ft_config_report *report)
+{
+    struct group entry, *group = NULL;
+    char strings[4096];
+    if (!*config->admin_group)
+        return;
+    getgrnam_r(config->admin_group, &entry, strings, sizeof(strings), &group);
+    if (!group)
+        ft_config_tell(report, false, "%s: admin_group = %s: there is no such group",
+                       origin_of(config, FT_CONFIG_admin_group), config->admin_group);
+}
+
+// Keys that do nothing where there is no private daemon.
+static void check_private(const struct ft_config *config, struct ft_config_report *report)
+{
+    static const enum ft_config_id keys[] = {FT_CONFIG_command, FT_CONFIG_hold_fd, FT_CONFIG_end_grace};
+    for (size_t i = 0; !config->private && i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (config->values[keys[i]].origin)
+            ft_config_tell(report, false, "%s: %s does nothing without private = yes", config->values[keys[i]].origin,
+                           ft_config_keys[keys[i]].name);
+}
+
+void ft_config_check(const struct ft_config *config, struct ft_config_report *report)
+{
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+        check_order(config, &orders[i], report);
+    check_group(config, report);
+    check_private(config, report);
+}
