@@ -261,10 +261,12 @@ static int aggregates_of_rows(struct ft_trace_decoder *decoder, const struct ft_
     return ft_buffer_append(&decoder->aggregates, all, count * sizeof(*all));
 }
 
+// Those that the head holds; none where it holds none.
 static int aggregates_of_head(struct ft_trace_decoder *decoder, const Flowtap__Block *message)
 {
     int rc = 0;
 
+    decoder->aggregates.len = 0;
     for (size_t i = 0; rc == 0 && i < message->n_aggregates; i++) {
         struct ft_trace_aggregate aggregate;
 
@@ -288,6 +290,27 @@ int ft_trace_decoder_aggregates(struct ft_trace_decoder *decoder, const struct f
         return rc;
     *out = (const struct ft_trace_aggregate *)(void *)decoder->aggregates.data;
     *count = decoder->aggregates.len / sizeof(**out);
+    return 0;
+}
+
+int ft_trace_decoder_head(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
+                          struct ft_trace_block_head *out)
+{
+    Flowtap__Block *message;
+    struct ft_rows rows = {0};
+    int rc = ft_decoder_load_head(decoder, reader, block, &message);
+
+    if (rc == 0)
+        rc = aggregates_of_head(decoder, message);
+    if (rc)
+        return rc;
+    put_runs(decoder, message, &rows);
+    *out = (struct ft_trace_block_head){
+        .aggregates = (const struct ft_trace_aggregate *)(void *)decoder->aggregates.data,
+        .aggregate_count = decoder->aggregates.len / sizeof(struct ft_trace_aggregate),
+        .runs = rows.runs,
+        .run_count = rows.run_count,
+    };
     return 0;
 }
 

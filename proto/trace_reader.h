@@ -235,6 +235,19 @@ int ft_trace_decoder_rows(struct ft_trace_decoder *decoder, const struct ft_trac
 // them, else from its rows. Valid until the decoder's next use. Errors as above.
 int ft_trace_decoder_aggregates(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
                                 const struct ft_trace_aggregate **out, size_t *count);
+
+// What the head of block i holds, without a look at its rows: whether they are
+// worth it. aggregate_count 0: no totals in this head. Valid until the decoder's
+// next use. Errors as above.
+struct ft_trace_block_head {
+    const struct ft_trace_aggregate *aggregates;
+    size_t aggregate_count;
+    const struct ft_run *runs;
+    size_t run_count;
+};
+int ft_trace_decoder_head(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
+                          struct ft_trace_block_head *out);
+
 // Slots that block i covers. Valid until the decoder's next use.
 int ft_trace_decoder_ranges(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
                             const struct ft_trace_range **out, size_t *count);

@@ -32,6 +32,7 @@ struct worker {
     struct queue *queue;
     struct ft_scan_part part;
     struct ft_trace_decoder *decoder;
+    struct ft_selector selector; /* .where NULL: all events */
     pthread_t thread;
 };
 
@@ -86,11 +87,33 @@ static void hand_over(struct worker *worker, size_t ticket, bool is_good)
     pthread_mutex_unlock(&queue->lock);
 }
 
+/* Adds a block up; false where it is damaged. */
+static bool add_block(struct worker *worker, const struct ordered_block *block)
+{
+    const struct ft_scan_work *common = worker->part.work;
+    const struct ft_where *where = worker->selector.where;
+    uint32_t columns = ft_scan_part_columns(common->parts);
+    struct ft_rows rows, all;
+    if (where && !ft_where_may_match(where, worker->decoder, block->reader, block->block)) {
+        ft_scan_part_add(&worker->part, block->reader, &(struct ft_rows){0});
+        return true;
+    }
+    columns |= where ? ft_where_columns(where) : 0;
+    if (ft_trace_decoder_rows(worker->decoder, ft_trace_set_reader(common->set, block->reader), block->block, columns,
+                              &all) < 0) {
+        return false;
+    }
+    if (where) {
+        ft_selector_pick(&worker->selector, block->reader, &all, &rows);
+    }
+    ft_scan_part_add(&worker->part, block->reader, where ? &rows : &all);
+    return true;
+}
+
 static void *work(void *worker_untyped)
 {
     struct worker *worker = worker_untyped;
     struct queue *queue = worker->queue;
-    struct ft_scan_work *common = worker->part.work;
     for (;;) {
         pthread_mutex_lock(&queue->lock);
         size_t ticket = queue->next_ticket++;
@@ -98,14 +121,7 @@ static void *work(void *worker_untyped)
         if (ticket >= queue->count) {
             return NULL;
         }
-        const struct ordered_block *block = &queue->blocks[ticket];
-        struct ft_rows rows;
-        int status = ft_trace_decoder_rows(worker->decoder, ft_trace_set_reader(common->set, block->reader),
-                                           block->block, ft_scan_part_columns(common->parts), &rows);
-        if (status == 0) {
-            ft_scan_part_add(&worker->part, block->reader, &rows);
-        }
-        hand_over(worker, ticket, status == 0);
+        hand_over(worker, ticket, add_block(worker, &queue->blocks[ticket]));
     }
 }
 
@@ -137,6 +153,9 @@ static int start_workers(struct worker *workers, int wanted, struct queue *queue
             break;
         }
         worker->queue = queue;
+        if (common->where) {
+            ft_selector_init(&worker->selector, common->where);
+        }
         ft_scan_part_init(&worker->part, common);
         /* The last one works in this thread. */
         if (i + 1 < wanted && pthread_create(&worker->thread, NULL, work, worker) != 0) {
@@ -166,12 +185,14 @@ static void run_workers(struct ft_scan *scan, struct queue *queue, struct ft_sca
     for (int i = 0; i < started; i++) {
         add_part(scan, &workers[i].part);
         ft_scan_part_fini(&workers[i].part);
+        ft_selector_fini(&workers[i].selector);
         ft_trace_decoder_destroy(workers[i].decoder);
     }
     scan->bad_blocks = queue->bad_blocks + (queue->count - queue->turn);
 }
 
-int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts, struct ft_progress *progress)
+int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
+                       const struct ft_where *where, const struct ft_scan *whole, struct ft_progress *progress)
 {
     memset(scan, 0, sizeof(*scan));
     ft_entries_read(&scan->entries, set);
@@ -189,6 +210,7 @@ int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned 
                                   .calls = ft_scan_make_calls(set),
                                   .files = scan->files,
                                   .process_count = scan->process_count,
+                                  .where = where,
                                   .parts = parts};
     queue.blocks = blocks;
     ft_touched_init(&common.touched, scan->process_count, scan->file_count);
@@ -197,7 +219,7 @@ int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned 
     pthread_cond_init(&queue.turned, NULL);
     run_workers(scan, &queue, &common);
     if (parts & FT_SCAN_FILES) {
-        ft_scan_join_files(scan, &common.touched);
+        ft_scan_join_files(scan, &common.touched, whole);
     }
     pthread_mutex_destroy(&common.files_lock);
     ft_touched_fini(&common.touched);
@@ -208,9 +230,15 @@ int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned 
     return 0;
 }
 
+int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts, struct ft_progress *progress)
+{
+    return ft_scan_read_where(scan, set, parts, NULL, NULL, progress);
+}
+
 void ft_scan_fini(struct ft_scan *scan)
 {
     free(scan->files);
+    free(scan->roots);
     ft_entries_fini(&scan->entries);
     ft_reuse_marks_fini(&scan->marks);
     free(scan->processes);

@@ -10,6 +10,7 @@
 #include "client/cli/analysis_intervals.h"
 #include "client/cli/analysis_reuse.h"
 #include "client/cli/analysis_scan_files.h"
+#include "client/cli/filter.h"
 #include "client/cli/progress.h"
 #include "proto/trace_set.h"
 
@@ -24,6 +25,7 @@ struct ft_scan {
     struct ft_entries entries;
     struct ft_file_sum *files; /* by entry; those that are one file with an earlier one are empty */
     size_t file_count;
+    uint32_t *roots; /* by entry: the one that it is put together with; with FT_SCAN_FILES, else NULL */
     struct ft_reuse_marks marks;
     struct ft_process_sum *processes; /* by process index of the set */
     size_t process_count;
@@ -36,6 +38,12 @@ enum { FT_SCAN_FILES = 1, FT_SCAN_PROCESSES = 2, FT_SCAN_UNIONS = 4 };
 
 /* 0, or -ENOMEM and the like where not even one thread could work. */
 int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts, struct ft_progress *progress);
+/*
+ * The same of those events alone for which `where` holds. `whole` is a scan of all events with FT_SCAN_FILES where files
+ * are wanted, since all of them tell which paths are one file; else NULL.
+ */
+int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
+                       const struct ft_where *where, const struct ft_scan *whole, struct ft_progress *progress);
 void ft_scan_fini(struct ft_scan *scan);
 
 /* Files that were touched at all. */

@@ -40,7 +40,7 @@ static struct member *find_members(const struct ft_scan *scan, size_t *count)
     return members;
 }
 
-static void join_group(struct ft_scan *scan, const struct member *members, size_t count, uint32_t *roots)
+static void join_group(struct ft_scan *scan, const struct member *members, size_t count)
 {
     struct ft_reuse_path *paths = ft_cli_alloc(count * sizeof(*paths));
     for (size_t i = 0; i < count; i++) {
@@ -50,12 +50,7 @@ static void join_group(struct ft_scan *scan, const struct member *members, size_
     }
     ft_reuse_find(paths, count, &scan->marks);
     for (size_t i = 0; i < count; i++) {
-        uint32_t root = members[paths[i].root].entry, entry = members[i].entry;
-        roots[entry] = root;
-        if (root != entry) {
-            ft_file_sum_add(&scan->files[root], &scan->files[entry]);
-            memset(&scan->files[entry], 0, sizeof(scan->files[entry]));
-        }
+        scan->roots[members[i].entry] = members[paths[i].root].entry;
     }
     free(paths);
 }
@@ -76,23 +71,19 @@ static void count_process(void *counting_untyped, uint32_t file)
     counting->counted[root] = counting->process + 1;
 }
 
-static void count_processes(struct ft_scan *scan, const struct ft_touched *touched, const uint32_t *roots)
+static void count_processes(struct ft_scan *scan, const struct ft_touched *touched)
 {
     struct counting counting = {
-        .files = scan->files, .roots = roots, .counted = ft_cli_alloc(scan->file_count * sizeof(uint32_t))};
+        .files = scan->files, .roots = scan->roots, .counted = ft_cli_alloc(scan->file_count * sizeof(uint32_t))};
     for (; counting.process < scan->process_count; counting.process++) {
         ft_touched_each(touched, counting.process, count_process, &counting);
     }
     free(counting.counted);
 }
 
-void ft_scan_join_files(struct ft_scan *scan, const struct ft_touched *touched)
+static void find_roots(struct ft_scan *scan)
 {
     size_t count, end;
-    uint32_t *roots = ft_cli_alloc(scan->file_count * sizeof(*roots));
-    for (uint32_t f = 0; f < scan->file_count; f++) {
-        roots[f] = f;
-    }
     struct member *members = find_members(scan, &count);
     ft_reuse_marks_sort(&scan->marks);
     for (size_t begin = 0; begin < count; begin = end) {
@@ -100,9 +91,25 @@ void ft_scan_join_files(struct ft_scan *scan, const struct ft_touched *touched)
         while (end < count && members[end].set_file == members[begin].set_file) {
             end++;
         }
-        join_group(scan, members + begin, end - begin, roots);
+        join_group(scan, members + begin, end - begin);
     }
-    count_processes(scan, touched, roots);
     free(members);
-    free(roots);
+}
+
+void ft_scan_join_files(struct ft_scan *scan, const struct ft_touched *touched, const struct ft_scan *whole)
+{
+    scan->roots = ft_cli_alloc(scan->file_count * sizeof(*scan->roots));
+    for (uint32_t f = 0; f < scan->file_count; f++) {
+        scan->roots[f] = whole ? whole->roots[f] : f;
+    }
+    if (!whole) {
+        find_roots(scan);
+    }
+    for (uint32_t f = 0; f < scan->file_count; f++) {
+        if (scan->roots[f] != f) {
+            ft_file_sum_add(&scan->files[scan->roots[f]], &scan->files[f]);
+            memset(&scan->files[f], 0, sizeof(scan->files[f]));
+        }
+    }
+    count_processes(scan, touched);
 }

@@ -24,6 +24,7 @@ struct ft_scan_work {
     struct ft_file_sum *files;                       /* by entry, under files_lock */
     pthread_mutex_t files_lock;
     struct ft_touched touched;
+    const struct ft_where *where; /* NULL: all events */
     size_t process_count;
     unsigned parts;
 };
@@ -67,7 +68,10 @@ uint32_t ft_scan_part_columns(unsigned parts);
 /* Adds a block's rows; leaves its intervals, normal, in `lists`. */
 void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows);
 
-/* After all parts: entries that are one file become one, and the processes of each are counted. */
-void ft_scan_join_files(struct ft_scan *scan, const struct ft_touched *touched);
+/*
+ * After all parts: entries that are one file become one, and the processes of each are counted. `whole` knows which are
+ * one; NULL: this scan does.
+ */
+void ft_scan_join_files(struct ft_scan *scan, const struct ft_touched *touched, const struct ft_scan *whole);
 
 #endif

@@ -7,6 +7,7 @@
 #include "client/cli/event_stream.h"
 #include "client/cli/progress.h"
 #include "client/cli/report.h"
+#include "client/cli/where.h"
 
 enum { PROGRESS_EVERY = 4096 };
 
@@ -14,6 +15,8 @@ struct values {
     const char *format;
     bool as_json;
     uint64_t limit;
+    const char *where;
+    bool with_stats;
 };
 
 static const struct values defaults = {.format = "text", .limit = UINT64_MAX};
@@ -24,6 +27,8 @@ static const struct ft_option options[] = {
     {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document with all events", offsetof(struct values, as_json),
      NULL},
     {FT_OPTION_COUNT, 'n', "limit", "N", "stop after N events", offsetof(struct values, limit), NULL},
+    FT_OPTION_WHERE(struct values, where),
+    FT_OPTION_STATS(struct values, with_stats),
 };
 
 enum form { FORM_TEXT, FORM_LINES, FORM_CSV, FORM_DOCUMENT };
@@ -81,14 +86,14 @@ static void end(enum form form, struct ft_json *json, const struct ft_trace_set 
     }
 }
 
-static int print_events(const struct values *values, const struct ft_trace_set *set)
+static int print_events(const struct values *values, const struct ft_trace_set *set, const struct ft_where *where)
 {
     struct ft_event_stream stream;
     struct ft_progress progress;
     struct ft_json json;
     int64_t start_ns = 0, end_ns;
     enum form form = form_of(values);
-    int status = ft_event_stream_init(&stream, set);
+    int status = ft_event_stream_init(&stream, set, where);
     if (status < 0) {
         return ft_cli_fail("cannot decode events: %s", strerror(-status));
     }
@@ -121,12 +126,16 @@ static int print_events(const struct values *values, const struct ft_trace_set *
 static int run(const void *values_untyped, const struct ft_strings *operands)
 {
     static char buffer[1 << 16];
+    const struct values *values = values_untyped;
+    struct ft_report_where where;
     struct ft_trace_set *set;
-    if (ft_report_open(operands, &set) != FT_STATUS_DONE) {
-        return FT_STATUS_FAILED;
+    int status = ft_report_where_open(&where, values->where, operands, &set);
+    if (status != FT_STATUS_DONE) {
+        return status;
     }
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-    int status = print_events(values_untyped, set);
+    status = print_events(values, set, where.bound);
+    ft_report_where_end(&where, set, values->with_stats);
     ft_trace_set_close(set);
     return ft_cli_finish_output(status);
 }

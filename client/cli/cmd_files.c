@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
-/* flowtap files: what was done to each file. */
+/* flowtap files: what was done to each file, or to groups of them. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/analysis_scan.h"
 #include "client/cli/cli.h"
+#include "client/cli/files.h"
 #include "client/cli/report.h"
 #include "client/cli/table.h"
 #include "client/cli/units.h"
+#include "client/cli/where.h"
 
 enum { TEXT_ROWS = 40 };
 
 struct values {
     bool as_json;
-    uint64_t top; /* UINT64_MAX: not given */
-    const char *sort;
+    uint64_t top;          /* UINT64_MAX: not given */
+    const char *sort, *by; /* by NULL: file by file */
+    const char *where;
+    bool with_stats;
 };
 
 static const struct values defaults = {.top = UINT64_MAX, .sort = "time"};
@@ -26,22 +29,20 @@ static const struct ft_option options[] = {
     {FT_OPTION_COUNT, 'n', "top", "N", "only the first N; 0: all (default: 40, with --json all)",
      offsetof(struct values, top), NULL},
     {FT_OPTION_CHOICE, 's', "sort", "KEY", "largest first by one of " SORTS, offsetof(struct values, sort), SORTS},
+    {FT_OPTION_CHOICE, 'b', "by", "WHAT", "one row for all files of a " FT_FILES_BY, offsetof(struct values, by),
+     FT_FILES_BY},
+    FT_OPTION_WHERE(struct values, where),
+    FT_OPTION_STATS(struct values, with_stats),
 };
 
-struct report {
-    const struct ft_trace_set *set;
-    struct ft_scan scan;
-    uint32_t *order;
-    size_t count;
-};
-
+/* What qsort's comparison goes by. */
 static struct {
-    const struct report *report;
     char sort;
 } compared;
 
-static uint64_t key_of(const struct ft_file_sum *sum)
+static uint64_t key_of(const struct ft_files_row *row)
 {
+    const struct ft_file_sum *sum = &row->sum;
     switch (compared.sort) {
     case 'r':
         return sum->read_bytes;
@@ -58,10 +59,8 @@ static uint64_t key_of(const struct ft_file_sum *sum)
     }
 }
 
-static int compare_paths(uint32_t a, uint32_t b)
+static int compare_names(struct ft_bytes x, struct ft_bytes y)
 {
-    struct ft_bytes x = compared.report->scan.entries.items[a].path;
-    struct ft_bytes y = compared.report->scan.entries.items[b].path;
     size_t shorter = x.len < y.len ? x.len : y.len;
     int order = shorter ? memcmp(x.data, y.data, shorter) : 0;
     return order ? order : (x.len > y.len) - (x.len < y.len);
@@ -69,29 +68,19 @@ static int compare_paths(uint32_t a, uint32_t b)
 
 static int compare(const void *a_untyped, const void *b_untyped)
 {
-    uint32_t a = *(const uint32_t *)a_untyped, b = *(const uint32_t *)b_untyped;
-    if (compared.sort != '/') {
-        uint64_t x = key_of(&compared.report->scan.files[a]), y = key_of(&compared.report->scan.files[b]);
-        if (x != y) {
-            return x < y ? 1 : -1;
-        }
+    const struct ft_files_row *a = a_untyped, *b = b_untyped;
+    if (compared.sort != '/' && key_of(a) != key_of(b)) {
+        return key_of(a) < key_of(b) ? 1 : -1;
     }
-    int order = compare_paths(a, b);
-    return order ? order : (a > b) - (a < b);
+    int order = compare_names(a->name, b->name);
+    return order ? order : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-static void sort_files(struct report *report, const char *sort)
+static void sort_rows(struct ft_files *report, const char *sort)
 {
-    report->order = ft_cli_alloc(report->scan.file_count * sizeof(*report->order));
-    for (uint32_t f = 0; f < report->scan.file_count; f++) {
-        if (report->scan.files[f].events > 0) {
-            report->order[report->count++] = f;
-        }
-    }
-    compared.report = report;
     compared.sort = strcmp(sort, "path") == 0 ? '/' : sort[0];
     if (report->count > 1) {
-        qsort(report->order, report->count, sizeof(*report->order), compare);
+        qsort(report->rows, report->count, sizeof(*report->rows), compare);
     }
 }
 
@@ -119,13 +108,17 @@ static void put_place(struct ft_json *json, const struct ft_trace_set *set, cons
     }
 }
 
-static void put_file(struct ft_json *json, const struct report *report, uint32_t f)
+static void put_row(struct ft_json *json, const struct ft_files *report, const struct ft_files_row *row)
 {
-    const struct ft_entry *file = &report->scan.entries.items[f];
-    const struct ft_file_sum *sum = &report->scan.files[f];
+    const struct ft_entry *file = report->by ? NULL : &report->scan.entries.items[row->entry];
+    const struct ft_file_sum *sum = &row->sum;
     ft_json_begin_object(json);
-    ft_report_json_bytes(json, "path", file->path);
-    ft_json_member_string(json, "kind", ft_file_kind_name(file->record ? file->record->kind : 0));
+    ft_report_json_bytes(json, report->by ? report->by : "path", row->name);
+    if (file) {
+        ft_json_member_string(json, "kind", ft_file_kind_name(file->record ? file->record->kind : 0));
+    } else {
+        ft_json_member_uint(json, "files", row->files);
+    }
     ft_json_member_uint(json, "reads", sum->reads);
     ft_json_member_uint(json, "writes", sum->writes);
     ft_json_member_uint(json, "read_bytes", sum->read_bytes);
@@ -137,20 +130,22 @@ static void put_file(struct ft_json *json, const struct report *report, uint32_t
     ft_json_member_uint(json, "opens", sum->opens);
     ft_json_member_uint(json, "errors", sum->errors);
     ft_json_member_uint(json, "events", sum->events);
-    ft_json_member_uint(json, "processes", sum->processes);
-    put_place(json, report->set, file);
+    if (file) {
+        ft_json_member_uint(json, "processes", sum->processes);
+        put_place(json, report->set, file);
+    }
     ft_json_end_object(json);
 }
 
-static void print_json(const struct report *report, size_t rows, bool is_partial)
+static void print_json(const struct ft_files *report, size_t rows, bool is_partial)
 {
     struct ft_json json;
     ft_json_init(&json, stdout, true);
     ft_json_begin_object(&json);
-    ft_json_key(&json, "files");
+    ft_json_key(&json, report->by ? "groups" : "files");
     ft_json_begin_array(&json);
     for (size_t i = 0; i < rows; i++) {
-        put_file(&json, report, report->order[i]);
+        put_row(&json, report, &report->rows[i]);
     }
     ft_json_end_array(&json);
     ft_json_member_bool(&json, "partial", is_partial);
@@ -159,12 +154,12 @@ static void print_json(const struct report *report, size_t rows, bool is_partial
     ft_json_flush(&json);
 }
 
-static void add_row(struct ft_table *table, const struct report *report, uint32_t f)
+static void add_row(struct ft_table *table, const struct ft_files *report, const struct ft_files_row *row)
 {
-    const struct ft_file_sum *sum = &report->scan.files[f];
-    const struct ft_entry *file = &report->scan.entries.items[f];
+    const struct ft_file_sum *sum = &row->sum;
     uint64_t time_ns = sum->read_time_ns + sum->write_time_ns + sum->metadata_time_ns;
-    const uint64_t counts[] = {sum->reads, sum->writes, sum->metadata, sum->opens, sum->processes};
+    const uint64_t counts[] = {sum->reads, sum->writes, sum->metadata, sum->opens,
+                               report->by ? row->files : sum->processes};
     struct ft_unit_text text;
     ft_table_add(table, ft_units_time(&text, time_ns > INT64_MAX ? INT64_MAX : (int64_t)time_ns));
     ft_table_add(table, sum->read_bytes ? ft_units_bytes(&text, sum->read_bytes) : "-");
@@ -172,16 +167,29 @@ static void add_row(struct ft_table *table, const struct report *report, uint32_
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         ft_table_add(table, counts[i] ? ft_units_count(&text, counts[i]) : "-");
     }
-    ft_table_add(table, ft_file_kind_name(file->record ? file->record->kind : 0));
-    ft_table_add_bytes(table, file->path.len ? file->path.data : "(no name)", file->path.len ? file->path.len : 9);
+    if (!report->by) {
+        const struct ft_entry *file = &report->scan.entries.items[row->entry];
+        ft_table_add(table, ft_file_kind_name(file->record ? file->record->kind : 0));
+    }
+    if (row->name.len) {
+        ft_table_add_bytes(table, row->name.data, row->name.len);
+    } else {
+        ft_table_add(table, report->by ? "(none)" : "(no name)");
+    }
 }
 
-static void print_text(const struct report *report, size_t rows)
+#define FIGURES                                                                                     \
+    {"TIME", true, false}, {"READ", true, false}, {"WRITTEN", true, false}, {"READS", true, false}, \
+        {"WRITES", true, false}, {"METADATA", true, false},                                         \
+    {                                                                                               \
+        "OPENS", true, false                                                                        \
+    }
+
+static void print_text(const struct ft_files *report, size_t rows)
 {
     static const struct ft_column columns[] = {
-        {"TIME", true, false},   {"READ", true, false},     {"WRITTEN", true, false}, {"READS", true, false},
-        {"WRITES", true, false}, {"METADATA", true, false}, {"OPENS", true, false},   {"PROCESSES", true, false},
-        {"KIND", false, false},  {"PATH", false, true}};
+        FIGURES, {"PROCESSES", true, false}, {"KIND", false, false}, {"PATH", false, true}};
+    static const struct ft_column grouped[] = {FIGURES, {"FILES", true, false}, {"GROUP", false, true}};
     struct ft_screen screen;
     struct ft_table table;
     struct ft_unit_text number;
@@ -190,9 +198,10 @@ static void print_text(const struct report *report, size_t rows)
         ft_report_print_empty(report->set, stdout);
         return;
     }
-    ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    ft_table_init(&table, report->by ? grouped : columns,
+                  report->by ? sizeof(grouped) / sizeof(grouped[0]) : sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < rows; i++) {
-        add_row(&table, report, report->order[i]);
+        add_row(&table, report, &report->rows[i]);
     }
     ft_table_print(&table, &screen, 0);
     ft_table_fini(&table);
@@ -201,20 +210,11 @@ static void print_text(const struct report *report, size_t rows)
     }
 }
 
-static int run(const void *values_untyped, const struct ft_strings *operands)
+static int report_files(const struct values *values, const struct ft_trace_set *set, const struct ft_where *where)
 {
-    const struct values *values = values_untyped;
-    struct report report = {0};
-    struct ft_trace_set *set;
-    struct ft_progress progress;
-    if (ft_report_open(operands, &set) != FT_STATUS_DONE) {
-        return FT_STATUS_FAILED;
-    }
-    report.set = set;
-    ft_progress_begin(&progress, "reading events", ft_trace_set_events(set));
-    ft_scan_read(&report.scan, set, FT_SCAN_FILES, &progress);
-    ft_progress_end(&progress);
-    sort_files(&report, values->sort);
+    struct ft_files report;
+    ft_files_read(&report, set, where, values->by);
+    sort_rows(&report, values->sort);
     size_t limit = values->top == UINT64_MAX ? (values->as_json ? 0 : TEXT_ROWS) : values->top;
     size_t rows = limit && limit < report.count ? limit : report.count;
     if (values->as_json) {
@@ -222,10 +222,23 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
     } else {
         print_text(&report, rows);
     }
-    free(report.order);
-    ft_scan_fini(&report.scan);
+    ft_files_fini(&report);
+    return FT_STATUS_DONE;
+}
+
+static int run(const void *values_untyped, const struct ft_strings *operands)
+{
+    const struct values *values = values_untyped;
+    struct ft_report_where where;
+    struct ft_trace_set *set;
+    int status = ft_report_where_open(&where, values->where, operands, &set);
+    if (status != FT_STATUS_DONE) {
+        return status;
+    }
+    status = report_files(values, set, where.bound);
+    ft_report_where_end(&where, set, values->with_stats);
     ft_trace_set_close(set);
-    return ft_cli_finish_output(FT_STATUS_DONE);
+    return ft_cli_finish_output(status);
 }
 
 const struct ft_command ft_command_files = {

@@ -12,6 +12,7 @@ enum { BUDGET_ROWS = 1 << 20, WINDOW_ROWS_MIN = 1024 };
 struct cursor {
     uint32_t reader, block, rows;
     uint32_t done; /* rows given out */
+    bool is_known; /* decoded before */
     int64_t next_ts_ns;
     struct ft_stream_event *window; /* NULL: not decoded now */
     uint32_t window_count, window_at;
@@ -62,27 +63,33 @@ static int earlier_row_first(const void *a_untyped, const void *b_untyped)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static struct row_key *sort_rows(const struct ft_rows *rows)
+/* Those that were chosen, `count` of them; `chosen` NULL: all. */
+static struct row_key *sort_rows(const struct ft_rows *rows, const uint8_t *chosen, size_t count)
 {
-    struct row_key *keys = ft_cli_alloc(rows->count * sizeof(*keys));
+    struct row_key *keys = ft_cli_alloc(count * sizeof(*keys));
+    size_t at = 0;
     for (size_t r = 0; r < rows->run_count; r++) {
         for (uint32_t i = 0; i < rows->runs[r].count; i++) {
             uint32_t row = rows->runs[r].first + i;
-            keys[row] = (struct row_key){.start_ns = rows->start_ns[row], .row = row, .thread = rows->runs[r].thread};
+            if (!chosen || chosen[row]) {
+                keys[at++] =
+                    (struct row_key){.start_ns = rows->start_ns[row], .row = row, .thread = rows->runs[r].thread};
+            }
         }
     }
     if (rows->run_count > 1) {
-        qsort(keys, rows->count, sizeof(*keys), earlier_row_first);
+        qsort(keys, count, sizeof(*keys), earlier_row_first);
     }
     return keys;
 }
 
-static void fill_window(struct ft_event_stream *stream, struct cursor *cursor, const struct ft_rows *rows)
+static void fill_window(struct ft_event_stream *stream, struct cursor *cursor, const struct ft_rows *rows,
+                        const uint8_t *chosen)
 {
-    size_t share = stream->budget_rows / (stream->open_count + 1), left = rows->count - cursor->done;
+    size_t share = stream->budget_rows / (stream->open_count + 1), left = cursor->rows - cursor->done;
     share = share < WINDOW_ROWS_MIN ? WINDOW_ROWS_MIN : share;
     uint32_t count = (uint32_t)(left < share ? left : share);
-    struct row_key *keys = sort_rows(rows);
+    struct row_key *keys = sort_rows(rows, chosen, cursor->rows);
     cursor->window = ft_cli_alloc(count * sizeof(*cursor->window));
     for (uint32_t i = 0; i < count; i++) {
         const struct row_key *key = &keys[cursor->done + i];
@@ -98,20 +105,50 @@ static void fill_window(struct ft_event_stream *stream, struct cursor *cursor, c
     stream->open_most = stream->open_count > stream->open_most ? stream->open_count : stream->open_most;
 }
 
-static bool open_cursor(struct ft_event_stream *stream, struct cursor *cursor)
+/* Decodes the columns that are asked for; a block that cannot be is counted. */
+static bool decode(struct ft_event_stream *stream, const struct cursor *cursor, uint32_t columns, struct ft_rows *rows)
 {
-    struct ft_rows rows;
     const struct ft_trace_reader *reader = ft_trace_set_reader(stream->set, cursor->reader);
-    if (ft_trace_decoder_rows(stream->decoder, reader, cursor->block, FT_COL_ALL, &rows) < 0 ||
-        rows.count < cursor->done) {
+    if (ft_trace_decoder_rows(stream->decoder, reader, cursor->block, columns, rows) < 0) {
         stream->bad_blocks++;
         return false;
     }
-    cursor->rows = (uint32_t)rows.count;
-    if (cursor->done == rows.count) {
+    return true;
+}
+
+/* Which rows match: from the head, then from the columns that the filter needs. `chosen` and the cursor's rows. */
+static bool choose(struct ft_event_stream *stream, struct cursor *cursor, const uint8_t **chosen)
+{
+    const struct ft_where *where = stream->selector.where;
+    struct ft_rows rows;
+    size_t count;
+    if (!cursor->is_known && !ft_where_may_match(where, stream->decoder, cursor->reader, cursor->block)) {
         return false;
     }
-    fill_window(stream, cursor, &rows);
+    if (!decode(stream, cursor, ft_where_columns(where), &rows)) {
+        return false;
+    }
+    *chosen = ft_selector_choose(&stream->selector, cursor->reader, &rows, &count);
+    cursor->rows = (uint32_t)count;
+    return cursor->done < cursor->rows;
+}
+
+static bool open_cursor(struct ft_event_stream *stream, struct cursor *cursor)
+{
+    struct ft_rows rows;
+    const uint8_t *chosen = NULL;
+    if (stream->selector.where && !choose(stream, cursor, &chosen)) {
+        return false;
+    }
+    if (!decode(stream, cursor, FT_COL_ALL, &rows)) {
+        return false;
+    }
+    cursor->rows = chosen ? cursor->rows : (uint32_t)rows.count;
+    cursor->is_known = true;
+    if (cursor->done >= cursor->rows) {
+        return false;
+    }
+    fill_window(stream, cursor, &rows, chosen);
     cursor->next_ts_ns = cursor->window[0].ts_ns;
     return true;
 }
@@ -154,11 +191,14 @@ static void make_cursors(struct ft_event_stream *stream)
     }
 }
 
-int ft_event_stream_init(struct ft_event_stream *stream, const struct ft_trace_set *set)
+int ft_event_stream_init(struct ft_event_stream *stream, const struct ft_trace_set *set, const struct ft_where *where)
 {
     memset(stream, 0, sizeof(*stream));
     stream->set = set;
     stream->budget_rows = BUDGET_ROWS;
+    if (where) {
+        ft_selector_init(&stream->selector, where);
+    }
     int status = ft_trace_decoder_create(&stream->decoder);
     if (status == 0) {
         make_cursors(stream);
@@ -173,6 +213,7 @@ void ft_event_stream_fini(struct ft_event_stream *stream)
     }
     free(stream->cursors);
     free(stream->heap);
+    ft_selector_fini(&stream->selector);
     ft_trace_decoder_destroy(stream->decoder);
 }
 

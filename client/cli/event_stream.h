@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "proto/trace_set.h"
+#include "client/cli/filter.h"
 
 struct ft_stream_event {
     struct ft_event event;
@@ -29,10 +29,11 @@ struct ft_event_stream {
     bool has_given;     /* the top's event was given out and is stepped over next */
     size_t budget_rows; /* of all windows together, about */
     uint64_t bad_blocks;
+    struct ft_selector selector; /* .where NULL: all events */
 };
 
-/* 0 or -errno. */
-int ft_event_stream_init(struct ft_event_stream *stream, const struct ft_trace_set *set);
+/* `where`: which events; NULL: all. 0 or -errno. */
+int ft_event_stream_init(struct ft_event_stream *stream, const struct ft_trace_set *set, const struct ft_where *where);
 void ft_event_stream_fini(struct ft_event_stream *stream);
 /* The next event, valid until the next call; NULL at the end. */
 const struct ft_stream_event *ft_event_stream_next(struct ft_event_stream *stream);

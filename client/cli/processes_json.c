@@ -125,9 +125,12 @@ static void put_kernel(struct ft_json *json, const struct ft_trace_kernel *kerne
 static void put_counts(struct ft_json *json, const struct ft_processes *processes, uint32_t p)
 {
     const struct ft_trace_process *record = ft_trace_set_process(processes->set, p)->record;
-    const struct ft_process_sum *sum = &processes->scan.processes[p];
+    const struct ft_process_sum *sum = &processes->sums[p];
     ft_json_member_uint(json, "events", ft_job_emitted(processes->set, &processes->scan, p));
-    ft_json_member_uint(json, "stored", sum->events);
+    ft_json_member_uint(json, "stored", processes->scan.processes[p].events);
+    if (processes->is_chosen) {
+        ft_json_member_uint(json, "chosen", sum->events);
+    }
     ft_json_member_uint(json, "dropped", ft_job_dropped(record));
     ft_json_key(json, "dropped_by_cause");
     ft_json_begin_object(json);
@@ -177,9 +180,12 @@ void ft_processes_print_json(const struct ft_processes *processes, FILE *out)
     struct ft_json json;
     ft_json_init(&json, out, true);
     ft_json_begin_object(&json);
-    ft_json_key(&json, "processes");
+    ft_json_key(&json, processes->by ? "groups" : "processes");
     ft_json_begin_array(&json);
-    for (size_t i = 0; i < processes->count; i++) {
+    if (processes->by) {
+        ft_processes_put_groups(&json, processes);
+    }
+    for (size_t i = 0; !processes->by && i < processes->shown; i++) {
         put_process(&json, processes, processes->order[i]);
     }
     ft_json_end_array(&json);

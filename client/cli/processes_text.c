@@ -108,10 +108,10 @@ static void exit_text(const struct ft_trace_process *record, char *text, size_t 
 static void add_figures(struct ft_table *table, const struct ft_processes *processes, uint32_t p)
 {
     const struct ft_trace_process *record = ft_trace_set_process(processes->set, p)->record;
-    const struct ft_process_sum *sum = &processes->scan.processes[p];
+    const struct ft_process_sum *sum = &processes->sums[p];
     struct ft_unit_text text;
     uint64_t dropped = ft_job_dropped(record), io_ns = sum->io_time_ns;
-    ft_table_add(table, ft_units_count(&text, ft_job_emitted(processes->set, &processes->scan, p)));
+    ft_table_add(table, ft_units_count(&text, ft_processes_events(processes, p)));
     ft_table_add(table, dropped ? ft_units_count(&text, dropped) : "-");
     ft_table_add(table, io_ns ? ft_units_time(&text, io_ns > INT64_MAX ? INT64_MAX : (int64_t)io_ns) : "-");
     ft_table_add(table, sum->read_bytes ? ft_units_bytes(&text, sum->read_bytes) : "-");
@@ -227,14 +227,21 @@ void ft_processes_print_text(const struct ft_processes *processes, FILE *out)
     ft_screen_init(&screen, out);
     if (processes->count == 0) {
         ft_report_print_empty(processes->set, out);
+    } else if (processes->by) {
+        ft_processes_print_groups(processes, &screen);
     } else {
         bool shows_jobs = has_jobs(processes);
         ft_table_init(&table, shows_jobs ? job_columns : columns, shows_jobs ? JOB_COLUMN_COUNT : COLUMN_COUNT);
-        for (size_t i = 0; i < processes->count; i++) {
+        for (size_t i = 0; i < processes->shown; i++) {
             add_process(&table, processes, i, shows_jobs);
         }
         ft_table_print(&table, &screen, 0);
         ft_table_fini(&table);
+        if (processes->shown < processes->count) {
+            struct ft_unit_text more;
+            fprintf(out, "... and %s more (--top 0 shows all)\n",
+                    ft_units_count(&more, processes->count - processes->shown));
+        }
     }
     print_gaps(&screen, &processes->job);
     if (processes->is_partial) {

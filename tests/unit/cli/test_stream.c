@@ -22,7 +22,7 @@ static void check_order(const struct ft_traces *traces, const struct ft_trace_se
     const struct ft_stream_event *event;
     int64_t thread_ns[3][64] = {{0}};
     size_t at = 0;
-    assert_int_equal(ft_event_stream_init(&stream, set), 0);
+    assert_int_equal(ft_event_stream_init(&stream, set, NULL), 0);
     stream.budget_rows = is_tight ? 1 : stream.budget_rows;
     while ((event = ft_event_stream_next(&stream))) {
         assert_true(at < traces->count);
@@ -64,7 +64,7 @@ static void a_stream_may_be_left_in_the_middle(void **state)
     struct ft_event_stream stream;
     ft_traces_make(&traces, 2, 5, 100, 3);
     struct ft_trace_set *set = ft_traces_open(&traces);
-    assert_int_equal(ft_event_stream_init(&stream, set), 0);
+    assert_int_equal(ft_event_stream_init(&stream, set, NULL), 0);
     for (int i = 0; i < 150; i++) {
         assert_non_null(ft_event_stream_next(&stream));
     }

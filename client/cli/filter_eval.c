@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+/* The tree over the rows of a block: one node at a time, all rows of it, a byte for each. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/cli.h"
+#include "client/cli/filter_impl.h"
+
+enum { LEVELS_MAX = 2 * FT_FILTER_DEPTH_MAX + 4 };
+
+struct evaluation {
+    struct ft_selector *selector;
+    const struct ft_where *where;
+    size_t reader;
+    const struct ft_rows *rows;
+};
+
+void ft_selector_init(struct ft_selector *selector, const struct ft_where *where)
+{
+    *selector = (struct ft_selector){.where = where, .levels = ft_cli_alloc(LEVELS_MAX * sizeof(uint8_t *))};
+}
+
+void ft_selector_fini(struct ft_selector *selector)
+{
+    for (size_t i = 0; selector->levels && i < LEVELS_MAX; i++) {
+        free(selector->levels[i]);
+    }
+    free(selector->levels);
+    free(selector->numbers);
+    free(selector->known);
+    free(selector->runs);
+    free(selector->columns);
+    memset(selector, 0, sizeof(*selector));
+}
+
+/* Numbers of a field: those of a column where they are 64 bits, else in the selector's room. */
+struct numbers {
+    const int64_t *values;
+    const uint8_t *has; /* NULL: all are known */
+    uint8_t bit;
+};
+
+static bool is_told(const struct evaluation *on, size_t i, unsigned field)
+{
+    unsigned kind = on->rows->kind[i];
+    return kind == FT_EVENT_CALL || (field == FT_FIELD_DUR && kind == FT_EVENT_SPAN);
+}
+
+static struct numbers widened(const struct evaluation *on, unsigned field)
+{
+    const struct ft_rows *rows = on->rows;
+    struct ft_selector *selector = on->selector;
+    if (!selector->numbers) {
+        selector->numbers = ft_cli_alloc(FT_TRACE_BLOCK_ROWS_MAX * sizeof(*selector->numbers));
+        selector->known = ft_cli_alloc(FT_TRACE_BLOCK_ROWS_MAX);
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        switch (field) {
+        case FT_FIELD_BYTES:
+            selector->numbers[i] = rows->bytes[i] > INT64_MAX ? INT64_MAX : (int64_t)rows->bytes[i];
+            selector->known[i] = (rows->has[i] & FT_HAS_BYTES) != 0;
+            break;
+        case FT_FIELD_FD:
+            selector->numbers[i] = rows->fd[i];
+            selector->known[i] = rows->fd[i] >= 0;
+            break;
+        default:
+            selector->numbers[i] = field == FT_FIELD_ERRNO ? rows->err[i] : rows->dur_ns[i];
+            selector->known[i] = is_told(on, i, field);
+        }
+    }
+    return (struct numbers){selector->numbers, selector->known, 1};
+}
+
+static struct numbers numbers_of(const struct evaluation *on, unsigned field)
+{
+    const struct ft_rows *rows = on->rows;
+    switch (field) {
+    case FT_FIELD_TS:
+    case FT_FIELD_T:
+        return (struct numbers){rows->start_ns, NULL, 0};
+    case FT_FIELD_SIZE:
+        return (struct numbers){rows->size, rows->has, FT_HAS_SIZE};
+    case FT_FIELD_OFFSET:
+        return (struct numbers){rows->offset, rows->has, FT_HAS_OFFSET};
+    case FT_FIELD_RESULT:
+        return (struct numbers){rows->result, rows->has, FT_HAS_RESULT};
+    default:
+        return widened(on, field);
+    }
+}
+
+#define EACH(operator)                                       \
+    for (size_t i = 0; i < count; i++) {                     \
+        out[i] = (uint8_t)(numbers.values[i] operator than); \
+    }                                                        \
+    break
+
+static void compare(enum ft_filter_op op, struct numbers numbers, int64_t than, size_t count, uint8_t *out)
+{
+    switch (op) {
+    case FT_OP_EQ:
+        EACH(==);
+    case FT_OP_NE:
+        EACH(!=);
+    case FT_OP_LT:
+        EACH(<);
+    case FT_OP_LE:
+        EACH(<=);
+    case FT_OP_GT:
+        EACH(>);
+    default:
+        EACH(>=);
+    }
+    for (size_t i = 0; numbers.has && i < count; i++) {
+        out[i] &= (numbers.has[i] & numbers.bit) != 0;
+    }
+}
+
+/* Starts are of the host's clock: the limit becomes one of it. Only differences that fit are ordinary. */
+static void compare_times(const struct evaluation *on, const struct ft_filter_node *test, uint8_t *out)
+{
+    int64_t offset_ns = ft_trace_set_realtime_ns(on->where->set, on->reader, 0), than;
+    if (__builtin_sub_overflow(ft_where_time(on->where, test), offset_ns, &than)) {
+        than = offset_ns < 0 ? INT64_MAX : INT64_MIN;
+    }
+    compare(test->op, numbers_of(on, test->field), than, on->rows->count, out);
+}
+
+static void test_rows(const struct evaluation *on, size_t node, const struct ft_run *run, uint8_t *out)
+{
+    const struct ft_rows *rows = on->rows;
+    const struct ft_filter_node *test = &on->where->filter->nodes[node];
+    for (size_t i = run->first, end = i + run->count; i < end; i++) {
+        uint8_t verdict;
+        switch (test->field) {
+        case FT_FIELD_PATH:
+        case FT_FIELD_PATH2:
+            verdict = ft_where_of_file(on->where, node, on->reader,
+                                       test->field == FT_FIELD_PATH ? rows->file[i] : rows->file2[i]);
+            break;
+        case FT_FIELD_TAG:
+            verdict = ft_where_of_context(on->where, node, on->reader, rows->context[i]);
+            break;
+        default:
+            verdict = ft_where_of_call(on->where, node, on->reader, rows->kind[i], rows->call[i],
+                                       rows->name ? rows->name[i] : 0, rows->category ? rows->category[i] : 0);
+        }
+        if (verdict == FT_VERDICT_ABSENT) {
+            verdict = ft_where_of_thread(on->where, node, on->reader, run->thread);
+        }
+        out[i] = verdict == FT_VERDICT_TRUE;
+    }
+}
+
+static void test_all(const struct evaluation *on, size_t node, uint8_t *out)
+{
+    const struct ft_filter_node *test = &on->where->filter->nodes[node];
+    enum ft_filter_place place = ft_filter_fields[test->field].place;
+    if (test->field == FT_FIELD_TS || test->field == FT_FIELD_T) {
+        compare_times(on, test, out);
+        return;
+    }
+    if (place == FT_PLACE_ROW) {
+        compare(test->op, numbers_of(on, test->field), test->number, on->rows->count, out);
+        return;
+    }
+    for (size_t r = 0; r < on->rows->run_count; r++) {
+        const struct ft_run *run = &on->rows->runs[r];
+        if (place == FT_PLACE_THREAD) {
+            bool is_true = ft_where_of_thread(on->where, node, on->reader, run->thread) == FT_VERDICT_TRUE;
+            memset(out + run->first, is_true, run->count);
+        } else {
+            test_rows(on, node, run, out);
+        }
+    }
+}
+
+static uint8_t *level_room(struct ft_selector *selector, size_t level)
+{
+    if (!selector->levels[level]) {
+        selector->levels[level] = ft_cli_alloc(FT_TRACE_BLOCK_ROWS_MAX);
+    }
+    return selector->levels[level];
+}
+
+/* Bytes are 0 or 1. A left child has its parent's level, so that a long chain of && needs two. */
+static uint8_t *evaluate(const struct evaluation *on, size_t node_index, size_t level)
+{
+    const struct ft_filter_node *node = &on->where->filter->nodes[node_index];
+    uint8_t *out = level_room(on->selector, level);
+    if (node->kind == FT_NODE_TEST) {
+        test_all(on, node_index, out);
+        return out;
+    }
+    evaluate(on, node->left, level);
+    const uint8_t *right = node->kind == FT_NODE_NOT ? NULL : evaluate(on, node->right, level + 1);
+    for (size_t i = 0; i < on->rows->count; i++) {
+        out[i] = node->kind == FT_NODE_NOT   ? !out[i]
+                 : node->kind == FT_NODE_AND ? out[i] & right[i]
+                                             : out[i] | right[i];
+    }
+    return out;
+}
+
+const uint8_t *ft_selector_choose(struct ft_selector *selector, size_t reader, const struct ft_rows *rows,
+                                  size_t *count)
+{
+    struct evaluation on = {.selector = selector, .where = selector->where, .reader = reader, .rows = rows};
+    const uint8_t *chosen = evaluate(&on, selector->where->filter->root, 0);
+    *count = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        *count += chosen[i];
+    }
+    return chosen;
+}
+
+/* The columns of ft_rows, each with room of so many bytes an item. */
+#define COLUMNS(X) \
+    X(start_ns)    \
+    X(dur_ns)      \
+    X(size)        \
+    X(offset)      \
+    X(result)      \
+    X(bytes)       \
+    X(arg)         \
+    X(file)        \
+    X(file2)       \
+    X(fd)          \
+    X(err)         \
+    X(context)     \
+    X(name)        \
+    X(category)    \
+    X(call)        \
+    X(flags)       \
+    X(kind)        \
+    X(has)
+#define ITEM_BYTES(column) +sizeof(*((struct ft_rows *)NULL)->column)
+enum { ROW_BYTES = 0 COLUMNS(ITEM_BYTES) };
+
+static void pick_column(const void *from, size_t item_bytes, const uint8_t *chosen, size_t count, uint8_t *to)
+{
+    const uint8_t *at = from;
+    for (size_t i = 0; i < count; i++, at += item_bytes) {
+        if (chosen[i]) {
+            memcpy(to, at, item_bytes);
+            to += item_bytes;
+        }
+    }
+}
+
+/* Wide columns come first, so that each begins where its items may lie. */
+static void pick_columns(struct ft_selector *selector, const struct ft_rows *rows, const uint8_t *chosen,
+                         struct ft_rows *out)
+{
+    uint8_t *room = selector->columns;
+#define PICK(column)                                                                 \
+    if (rows->column) {                                                              \
+        pick_column(rows->column, sizeof(*rows->column), chosen, rows->count, room); \
+        out->column = (const void *)room;                                            \
+        room += sizeof(*rows->column) * FT_TRACE_BLOCK_ROWS_MAX;                     \
+    }
+    COLUMNS(PICK)
+#undef PICK
+}
+
+void ft_selector_pick(struct ft_selector *selector, size_t reader, const struct ft_rows *rows, struct ft_rows *out)
+{
+    size_t count;
+    const uint8_t *chosen = ft_selector_choose(selector, reader, rows, &count);
+    if (!selector->columns) {
+        selector->columns = ft_cli_realloc(NULL, FT_TRACE_BLOCK_ROWS_MAX, ROW_BYTES);
+        selector->runs = ft_cli_realloc(NULL, FT_TRACE_BLOCK_ROWS_MAX, sizeof(*selector->runs));
+    }
+    *out = (struct ft_rows){.runs = selector->runs};
+    for (size_t r = 0; r < rows->run_count; r++) {
+        struct ft_run run = {.thread = rows->runs[r].thread, .first = (uint32_t)out->count};
+        for (size_t i = rows->runs[r].first, end = i + rows->runs[r].count; i < end; i++) {
+            run.count += chosen[i];
+        }
+        if (run.count > 0) {
+            selector->runs[out->run_count++] = run;
+        }
+        out->count += run.count;
+    }
+    pick_columns(selector, rows, chosen, out);
+}
