@@ -58,9 +58,9 @@ else ifeq ($(VARIANT),tsan)
 SANITIZE := -fsanitize=thread -fno-omit-frame-pointer
 HARDEN :=
 else ifeq ($(VARIANT),points)
-# A shim that a test can stop or end at certain places (client/shim/test_point.h).
+# A shim and a daemon that a test can stop or end at certain places (client/shim/test_point.h, daemon/test_point.h).
 SANITIZE :=
-SHIM_POINTS := -DFT_TEST_POINTS
+POINTS := -DFT_TEST_POINTS
 HARDEN :=
 else ifeq ($(VARIANT),ubsan)
 # Traps instead of a runtime's reports, so that the shim can be built so too and be preloaded into any program.
@@ -73,7 +73,7 @@ endif
 
 # _GNU_SOURCE is defined empty, so that a file that defines it for itself does not redefine it.
 BASE_CFLAGS = -std=gnu17 -D_GNU_SOURCE= -DFT_VERSION='"$(VERSION)"' -I. $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
-HOST_CFLAGS = $(BASE_CFLAGS) $(HARDEN) $(SANITIZE) -I$(O)/gen -fPIC -pthread $(PKG_CFLAGS)
+HOST_CFLAGS = $(BASE_CFLAGS) $(HARDEN) $(strip $(SANITIZE) $(POINTS)) -I$(O)/gen -fPIC -pthread $(PKG_CFLAGS)
 HOST_LDFLAGS = $(SANITIZE) -pthread -Wl,--as-needed -Wl,-z,relro -Wl,-z,now $(LDFLAGS)
 
 # The shim is built without what may call back into it (fortify, stack protector, builtins that become calls), without
@@ -82,7 +82,7 @@ SHIM_ONLY_CFLAGS := -U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS -fvisibility=hidden -f
                     -fasynchronous-unwind-tables -fexceptions -fno-tree-vectorize -fno-tree-slp-vectorize
 # "rep stos" takes longer to start than the small structs of a slow path take to clear.
 SHIM_ARCH_CFLAGS = $(if $(findstring clang,$(CC)),,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mmemset-strategy=unrolled_loop:-1:noalign))
-SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) $(SHIM_POINTS) $(SHIM_SANITIZE) -O2 -fPIC -ftls-model=initial-exec
+SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) $(POINTS) $(SHIM_SANITIZE) -O2 -fPIC -ftls-model=initial-exec
 SHIM_LDFLAGS = -shared -Wl,-soname,libflowtap-preload.so -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,defs \
                -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libgcc $(LDFLAGS)
 # The same code for unit tests: linked into the test binary, exporting nothing, sanitized where the variant is.

@@ -16,6 +16,7 @@
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/procfs.h"
+#include "daemon/test_point.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
 #define FDS_MAX 4
@@ -251,6 +252,7 @@ int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *st
         return -ENOMEM;
     ft_daemon_add_process(daemon, process);
     process->job = job;
+    FT_TEST_POINT(joined);
     if (stored_name)
         ft_store_note_held(daemon, process, stored_name);
     else
@@ -264,6 +266,7 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
                          const struct ucred *peer)
 {
     uint64_t bytes_max = (uint64_t)daemon->config.max_segment_bytes;
+    FT_TEST_POINT(received);
     if (ft_admit_check_memory(message->fd, message->attach.segment_bytes, bytes_max) < 0)
         return -EBADMSG;
     struct ft_process *process = ft_admit_create(message->fd, message->attach.segment_bytes, peer);

@@ -7,6 +7,7 @@
 
 #include "daemon/process.h"
 #include "daemon/record.h"
+#include "daemon/test_point.h"
 
 // What was copied before is older than what is copied after. (x86 keeps loads in order; a fence of stdatomic.h is unknown
 // to the thread sanitizer.)
@@ -220,10 +221,16 @@ void ft_batch_commit(struct ft_batch *batch, size_t from, size_t to)
         position->consumed = piece->to;
         position->has_holes = piece->has_holes;
         bool is_whole = piece->to >= FT_CHUNK_SLOTS;
-        if (piece->to > piece->from)
+        if (piece->to > piece->from) {
             ft_segment_store_consumed(segment, piece->chunk, piece->head.fill, piece->to);
-        if (is_whole && piece->state == FT_CHUNK_FULL && !piece->has_holes)
+            FT_TEST_POINT(consumed_stored);
+        }
+        bool is_to_be_freed = is_whole && piece->state == FT_CHUNK_FULL && !piece->has_holes;
+        if (is_to_be_freed) {
+            FT_TEST_POINT(consumed_whole);
             ft_segment_free_chunk(segment, piece->chunk);
-        position->is_closed = is_whole && !(piece->state == FT_CHUNK_FULL && !piece->has_holes);
+            FT_TEST_POINT(chunk_freed);
+        }
+        position->is_closed = is_whole && !is_to_be_freed;
     }
 }

@@ -10,6 +10,7 @@
 #include "daemon/log.h"
 #include "daemon/quota.h"
 #include "daemon/resume.h"
+#include "daemon/test_point.h"
 
 // Copies that one round may hold: a job with thousands of processes takes several.
 #define ROUND_CHUNKS_MAX 4096
@@ -170,10 +171,12 @@ static int write_rows(struct ft_job *job, struct ft_drain *drain, size_t from, s
     size_t count = rows && ranges ? make_ranges(batch, from, to, ranges) : 0;
     int r = rows && !ranges ? -ENOMEM : ft_trace_writer_end_block(drain->writer, ranges, count);
     free(ranges);
+    FT_TEST_POINT(block_built);
     if (r < 0)
         ft_trace_writer_drop_rows(drain->writer);
     else
         r = ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
+    FT_TEST_POINT(block_written);
     if (r < 0 || !rows)
         return r;
     ft_status_add(&job->daemon->status, blocks, 1);
@@ -240,6 +243,8 @@ static struct ft_process *run_round(struct ft_job *job, struct ft_drain *drain, 
         else if (r < 0)
             rest->is_drained = false;
     }
+    if (batch->count)
+        FT_TEST_POINT(copied);
     // Behind every record that was copied there is a clock pair now.
     ft_clock_tick(&job->daemon->clock, true);
     ft_clock_view_init(&job->view, &job->daemon->clock);

@@ -19,6 +19,7 @@
 #include "daemon/peers.h"
 #include "daemon/policy.h"
 #include "daemon/successor.h"
+#include "daemon/test_point.h"
 
 // Clients taken in one go before timers get their turn; fewer than the descriptors that are kept (admit.c).
 #define ACCEPT_MAX 32
@@ -154,8 +155,10 @@ static int accept_one(struct ft_daemon *daemon)
 {
     for (;;) {
         int fd = accept4(daemon->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd >= 0)
+        if (fd >= 0) {
+            FT_TEST_POINT(accepted);
             return fd;
+        }
         bool is_ours = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
         bool may_go_on = errno == ECONNABORTED || errno == EINTR || (is_ours && refuse_one(daemon));
         if (!may_go_on)

@@ -11,6 +11,7 @@
 #include "daemon/inside.h"
 #include "daemon/log.h"
 #include "daemon/procfs.h"
+#include "daemon/test_point.h"
 
 // Looks at idle processes that one job makes in a second, at most: with few processes they are looked at more often
 // than poll_idle says, so that the first burst after a rest finds its ring empty.
@@ -242,8 +243,10 @@ static void see_ends(struct ft_job *job, int64_t now_ns)
 static void write_records(struct ft_job *job, struct ft_drain *drain)
 {
     uint64_t rows_lost;
+    FT_TEST_POINT(records_put);
     if (drain->writer && ft_trace_writer_flush(drain->writer) == 0)
         ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
+    FT_TEST_POINT(records_written);
     job->has_records = false;
     job->next_records_ns = drain->now_ns + NEW_RECORD_NS;
 }

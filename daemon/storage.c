@@ -13,6 +13,7 @@
 #include "daemon/access.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/test_point.h"
 
 #define RETRY_NS INT64_C(1000000000)
 #define PARTS_MAX 1000000
@@ -183,8 +184,10 @@ static int open_file(struct ft_storage *storage, struct ft_job *job, int64_t now
     r = create_writer(storage, job);
     if (r == 0 && ft_storage_write(storage, job, now_ns, &rows_lost) < 0 && ft_storage_is_behind(storage))
         r = -ENOSPC;
+    FT_TEST_POINT(file_unnamed);
     if (r == 0)
         r = give_name(storage, job);
+    FT_TEST_POINT(file_named);
     if (r < 0)
         close_file(storage);
     if (r < 0 && r != -EEXIST)
@@ -196,8 +199,10 @@ int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now
 {
     if (storage->writer && !ft_storage_wants_next(storage, job, now_ns))
         return 0;
-    if (storage->writer)
+    if (storage->writer) {
         ft_storage_finish(storage, job, now_ns);
+        FT_TEST_POINT(file_followed);
+    }
     if (must_wait(storage, job, now_ns))
         return -ENOSPC;
     storage->retry_ns = 0;
@@ -242,13 +247,15 @@ static int write_all(struct ft_storage *storage, struct ft_status *status)
     size_t bytes;
     const uint8_t *data;
     while ((data = ft_trace_writer_data(storage->writer, &bytes)), bytes) {
-        ssize_t n = write(storage->fd, data, bytes);
+        ssize_t n = write(storage->fd, data, FT_TEST_POINT_PART(bytes));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return n < 0 ? -errno : -EIO;
         ft_trace_writer_consume(storage->writer, (size_t)n);
         ft_status_add(status, bytes, (uint64_t)n);
+        if ((size_t)n < bytes)
+            FT_TEST_POINT(frame_in_part);
     }
     return 0;
 }
@@ -306,8 +313,10 @@ bool ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t n
     if (!storage->writer)
         return true;
     int r = ft_trace_writer_finish(storage->writer);
+    FT_TEST_POINT(index_built);
     if (r == 0)
         r = ft_storage_write(storage, job, now_ns, &rows_lost);
+    FT_TEST_POINT(index_written);
     if (r < 0)
         ft_log_about(FT_LOG_ERR, about(job), "%s: ends without its index: %s", storage->path, strerror(-r));
     bool is_whole = !ft_storage_is_behind(storage);

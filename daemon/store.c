@@ -15,6 +15,7 @@
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/stored_name.h"
+#include "daemon/test_point.h"
 
 #define NS_PER_S INT64_C(1000000000)
 // So many held, and so many new in a second, are few.
@@ -152,6 +153,7 @@ static bool hand_over(struct ft_daemon *daemon, struct ft_process *process, int 
     process->stored_name = copy;
     store->count++;
     store->names_bytes += bytes;
+    FT_TEST_POINT(held);
     return true;
 }
 
@@ -272,7 +274,9 @@ void ft_store_note_gone(struct ft_daemon *daemon, struct ft_process *process, bo
     if (!is_kept) {
         daemon->store.count--;
         daemon->store.names_bytes -= strlen(process->stored_name) + 1;
+        FT_TEST_POINT(finished);
         ft_store_remove(daemon, process->stored_name);
+        FT_TEST_POINT(given_up);
     }
     free(process->stored_name);
     process->stored_name = NULL;

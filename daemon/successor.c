@@ -12,6 +12,7 @@
 #include "daemon/log.h"
 #include "daemon/procfs.h"
 #include "daemon/successor_impl.h"
+#include "daemon/test_point.h"
 
 static bool has_name(const struct ft_successor *successor, const char *name)
 {
@@ -221,6 +222,7 @@ void ft_successor_take_over(struct ft_daemon *daemon)
             close(stored->fd);
         free(stored->name);
     }
+    FT_TEST_POINT(taken_over);
     free(successor->stored);
     free(successor->processes);
     free(daemon->successor);

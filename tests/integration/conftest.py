@@ -31,14 +31,25 @@ def tap(request):
     one.finish(keep=getattr(request.node, "test_failed", True))
 
 
+def points_variant(target):
+    """Built by the rule of the Makefile."""
+    built = harness.REPO / "build/points" / target
+    made = harness.call(["make", "-s", f"-j{os.cpu_count()}", "VARIANT=points", f"O={harness.REPO / 'build/points'}", built],
+                        cwd=harness.REPO, deadline=600)
+    assert made.returncode == 0, made.stderr.decode()
+    return built
+
+
 @pytest.fixture(scope="session")
 def preload():
     """The shim of VARIANT=points, which raises a signal where FLOWTAP_TEST_POINT says."""
-    built = harness.REPO / "build/points"
-    made = harness.call(["make", "-s", "VARIANT=points", f"O={built}", f"{built}/lib/libflowtap-preload.so"], cwd=harness.REPO,
-                        deadline=300)
-    assert made.returncode == 0, made.stderr.decode()
-    return built / "lib/libflowtap-preload.so"
+    return points_variant("lib/libflowtap-preload.so")
+
+
+@pytest.fixture(scope="session")
+def points_daemon():
+    """The daemon of VARIANT=points, which raises a signal where the file of FLOWTAPD_TEST_POINT says."""
+    return points_variant("bin/flowtapd")
 
 
 @pytest.fixture

@@ -24,9 +24,10 @@ HIGH_FD = 2000
 
 
 class Manager:
-    def __init__(self, tap, *settings, max_stored=8192):
+    def __init__(self, tap, *settings, max_stored=8192, binary=harness.FLOWTAPD, own_env=None):
         tap.runs += 1
         self.tap, self.settings, self.max_stored = tap, settings, max_stored
+        self.binary, self.own_env = binary, own_env or {}
         self.folder = tap.folder / f"m{tap.runs}"
         self.folder.mkdir(mode=0o755)
         self.spool = self.folder / "spool"
@@ -107,12 +108,13 @@ class Manager:
             held = [("flowtapd.socket", self.listener.fileno()), *self.stored]
             high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, HIGH_FD) for _, fd in held]
         names = ":".join(name for name, _ in held)
-        env = harness.clean_environment(NOTIFY_SOCKET=self.folder / "notify", LISTEN_FDS=len(held), LISTEN_FDNAMES=names)
+        env = harness.clean_environment(NOTIFY_SOCKET=self.folder / "notify", LISTEN_FDS=len(held), LISTEN_FDNAMES=names,
+                                        **self.own_env)
         words = [word for s in (f"socket={self.socket}", f"spool_dir={self.spool}", *self.settings) for word in ("--set", s)]
         log = os.open(self.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC)
         high_log = fcntl.fcntl(log, fcntl.F_DUPFD_CLOEXEC, HIGH_FD)
         # LISTEN_PID is the daemon's own pid, which only a process that becomes it knows.
-        argv = [*map(str, under), "/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", str(harness.FLOWTAPD), *words]
+        argv = [*map(str, under), "/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", str(self.binary), *words]
         actions = [(os.POSIX_SPAWN_DUP2, high_log, 1), (os.POSIX_SPAWN_DUP2, high_log, 2)]
         actions += [(os.POSIX_SPAWN_DUP2, fd, FDS_START + i) for i, fd in enumerate(high)]
         pid = os.posix_spawnp(argv[0], argv, env, file_actions=actions, setsid=False, setpgroup=0)

@@ -20,9 +20,9 @@ import traced
 class Load:
     """Processes that write numbered records, and what they say that they did."""
 
-    def __init__(self, daemon, folder, processes=8, fork_every=4000, count=None, hold=False):
+    def __init__(self, daemon, folder, processes=8, fork_every=4000, count=None, hold=False, under=()):
         folder.mkdir(exist_ok=True)
-        words = [harness.program("write_load"), folder, processes, fork_every, *([count] if count else []), *(["hold"] if hold else [])]
+        words = [*under, harness.program("write_load"), folder, processes, fork_every, *([count] if count else []), *(["hold"] if hold else [])]
         self.process = daemon.spawn(words, stdout=subprocess.PIPE, env={"FLOWTAP_JOB": "load"})
         self.daemon = daemon
 

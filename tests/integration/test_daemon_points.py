@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""The daemon is stopped or killed at each instruction that matters: each event is in the trace once, and nobody is lost unseen.
+
+The daemon of VARIANT=points raises a signal where a file says (daemon/test_point.h). What the programs really did they
+say themselves (write_load).
+"""
+
+import os
+import re
+import signal
+
+import pytest
+
+import harness
+import manager
+from test_successor import Load, check_exactly_once, size_of
+
+POINTS = harness.REPO / "daemon/test_points.def"
+
+# point: (when it is armed, the time that is meant)
+#   attach   a traced shell is held and written; what it starts is still to come
+#   steady   two processes are held and written, and go on writing
+#   rotate   the same, with a file that is followed each second
+#   end      the same two, which then end
+#   next     the same two; the next daemon is meant, which takes over
+WHERE = {
+    "accepted": [],
+    "received": [],
+    "joined": [],
+    "held": [],
+    "records_put": [("steady", 1)],
+    "records_written": [("steady", 1), ("next", 1)],
+    "file_unnamed": [("rotate", 1), ("next", 1)],
+    "file_named": [("rotate", 1), ("next", 1)],
+    "copied": [("steady", 1), ("steady", 3), ("next", 1)],
+    "block_built": [("steady", 1), ("next", 1)],
+    "frame_in_part": [("steady", 1), ("steady", 2), ("steady", 7), ("end", 1), ("next", 1)],
+    "block_written": [("steady", 1), ("steady", 3), ("next", 1)],
+    "consumed_stored": [("steady", 1), ("steady", 2), ("steady", 5), ("next", 1)],
+    "consumed_whole": [("steady", 1), ("steady", 2), ("next", 1)],
+    "chunk_freed": [("steady", 1), ("steady", 2), ("next", 1)],
+    "index_built": [("rotate", 1), ("end", 1)],
+    "index_written": [("rotate", 1), ("end", 1)],
+    "file_followed": [("rotate", 1)],
+    "finished": [("end", 1), ("end", 2)],
+    "given_up": [("end", 1), ("end", 2)],
+    "taken_over": [("next", 1)],
+}
+CASES = [(point, when, count) for point, places in WHERE.items() for when, count in places]
+LOSES = ("accepted", "received", "joined")  # nobody holds the process's memory then
+
+
+def test_every_point_of_the_daemon_has_its_cases():
+    assert re.findall(r"^FT_POINT\((\w+),", POINTS.read_text(), re.M) == list(WHERE)
+
+
+def test_every_point_of_the_daemon_is_passed_somewhere():
+    """A change that moves code must not lose the points in it: its tests would wait for nothing."""
+    code = "".join(p.read_text() for p in POINTS.parent.glob("*.c"))
+    assert [point for point in WHERE if code.count(f"FT_TEST_POINT({point})") != 1] == []
+
+
+class Run:
+    """A load under a daemon that gets a signal at one point."""
+
+    def __init__(self, tap, binary, when):
+        self.tap, self.when, self.wish = tap, when, tap.folder / "wish"
+        settings = ["block_age=20ms", *(["rotate_age=1s"] if when == "rotate" else []), *(["job_linger=0"] if when == "end" else [])]
+        self.daemon = manager.Manager(tap, *settings, binary=binary, own_env={"FLOWTAPD_TEST_POINT": self.wish}).start()
+        if when == "attach":
+            self.go = tap.work / "go"
+            os.mkfifo(self.go)
+            shell = ["bash", "-c", f'trap : TERM; read line < {self.go}; "$@"; exit 0', "sh"]
+            self.load = Load(self.daemon, tap.work / "load", processes=2, fork_every=40, under=shell)
+            self.wait_held(1)
+        else:
+            self.load = Load(self.daemon, tap.work / "load", processes=2, fork_every=0)
+            self.wait_held(3)
+        harness.wait_until("the first block", lambda: size_of(self.daemon) > 1000)
+
+    def wait_held(self, count):
+        harness.wait_until("the processes held", lambda: len(self.daemon.names()) == count)
+
+    def arm(self, point, count, number):
+        new = self.wish.with_suffix(".new")
+        new.write_text(f"{point}:{count}:{int(number)}")
+        new.rename(self.wish)
+
+    def go_on(self):
+        """What makes the point be reached, beside what goes on by itself."""
+        if self.when == "attach":
+            with open(self.go, "w", encoding="ascii") as line:
+                line.write("\n")
+        elif self.when == "end":
+            self.wrote = self.load.stop()
+        elif self.when == "next":
+            self.daemon.kill()
+            self.daemon.start(wait=False)
+
+    def let_programs_write(self):
+        """So much that chunks are filled, while the daemon stands."""
+        files = list((self.tap.work / "load").iterdir()) if self.when in ("steady", "rotate", "next") else []
+        sizes = {path: path.stat().st_size for path in files}
+        harness.wait_until("more to be written", lambda: all(path.stat().st_size > size + 300 for path, size in sizes.items()))
+
+    def stop_programs(self):
+        if self.when == "end":
+            return self.wrote
+        if self.when == "attach":
+            harness.wait_until("some children", lambda: len(list((self.tap.work / "load").iterdir())) > 8)
+        return self.load.stop()
+
+    def finish(self, point):
+        wrote = self.stop_programs()
+        trace = self.daemon.stop()
+        # What was accepted together with the one that is meant, and not handed on yet, is lost with it.
+        check_exactly_once(trace, wrote, may_be_lost=set(wrote) if self.when == "attach" else ())
+        assert not trace.summary()["partial"] and self.daemon.names() == []
+        lost = {gap["pid"] for gap in trace.gaps()}
+        assert sum(gap["count"] for gap in trace.gaps()) == len(lost), trace.gaps()
+        assert not {e["pid"] for e in trace.events(name="pwrite")} & lost
+        assert lost if point in LOSES else self.when == "attach" or not lost, trace.gaps()
+        assert len(wrote) >= 2 and sum(wrote.values()) > 100
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
+def wait_stopped(process):
+    harness.wait_until("the daemon to stand", lambda: process.poll() is not None or state_of(process.pid) == "T")
+    assert process.poll() is None
+
+
+@pytest.mark.parametrize("point,when,count", CASES)
+def test_killed(tap, points_daemon, point, when, count):
+    run = Run(tap, points_daemon, when)
+    run.arm(point, count, signal.SIGKILL)
+    run.go_on()
+    run.daemon.wait_killed()
+    assert run.daemon.process.returncode == -signal.SIGKILL, run.daemon.log()
+    run.daemon.start()
+    run.finish(point)
+
+
+TWICE = [case for case in CASES if case[1] == "steady"] + [("file_followed", "rotate", 1)]
+STOPS = [("index_built", "rotate", 1), *(case for case in CASES if case[1:] == ("steady", 1))]
+
+
+@pytest.mark.parametrize("point,when,count", TWICE)
+def test_killed_again_when_the_next_one_has_begun(tap, points_daemon, point, when, count):
+    """The newest file tells of all processes then, and of no block: the ring alone tells how far it was read."""
+    run = Run(tap, points_daemon, when)
+    run.arm(point, count, signal.SIGKILL)
+    run.daemon.wait_killed()
+    run.arm("file_named", 1, signal.SIGSTOP)
+    run.daemon.start(wait=False)
+    wait_stopped(run.daemon.process)
+    run.arm("frame_in_part", 4, signal.SIGKILL)  # 15 of 16 parts of the records and the first block
+    run.daemon.process.send_signal(signal.SIGCONT)
+    run.daemon.wait_killed()
+    run.daemon.start()
+    run.finish(point)
+
+
+@pytest.mark.parametrize("then", ["killed", "continued"])
+@pytest.mark.parametrize("point,when,count", STOPS)
+def test_stopped_while_programs_go_on(tap, points_daemon, point, when, count, then):
+    run = Run(tap, points_daemon, when)
+    run.arm(point, count, signal.SIGSTOP)
+    wait_stopped(run.daemon.process)
+    run.let_programs_write()
+    if then == "killed":
+        run.daemon.kill()
+        run.daemon.start()
+    else:
+        run.daemon.process.send_signal(signal.SIGCONT)
+    run.finish(point)
