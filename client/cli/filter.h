@@ -28,6 +28,9 @@ struct ft_filter_error {
 struct ft_filter *ft_filter_parse(const char *text, struct ft_filter_error *error);
 void ft_filter_destroy(struct ft_filter *filter); /* NULL is fine */
 
+/* A time such as 10ms, in seconds without a unit. False with `error` filled. */
+bool ft_filter_time(const char *text, int64_t *ns, char *error, size_t error_bytes);
+
 /* A value in a filter's language that means exactly these bytes, quoted. A new string. */
 char *ft_filter_quote(const char *bytes, size_t count);
 

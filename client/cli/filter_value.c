@@ -151,6 +151,11 @@ int ft_filter_number(const char *word, size_t count, enum ft_filter_unit unit, i
     return scale(&decimal, factor, out) ? 0 : wrong(text, text_bytes, "not a whole number here:", word, count);
 }
 
+bool ft_filter_time(const char *text, int64_t *ns, char *error, size_t error_bytes)
+{
+    return ft_filter_number(text, strlen(text), FT_UNIT_SECONDS, ns, error, error_bytes) == 0;
+}
+
 bool ft_filter_is_number(const char *word, size_t count, int64_t *billionths)
 {
     struct decimal decimal;

@@ -119,6 +119,8 @@ void gen_checkpoint_begin(struct gen_trace *trace);
 void gen_checkpoint_step(struct gen_trace *trace, struct gen_thread *thread);
 void gen_metadata_begin(struct gen_trace *trace);
 void gen_metadata_step(struct gen_trace *trace, struct gen_thread *thread);
+void gen_random_begin(struct gen_trace *trace);
+void gen_random_step(struct gen_trace *trace, struct gen_thread *thread);
 void gen_single_begin(struct gen_trace *trace);
 void gen_same_step(struct gen_trace *trace, struct gen_thread *thread);
 void gen_sequential_step(struct gen_trace *trace, struct gen_thread *thread);

@@ -23,6 +23,7 @@ const struct gen_model gen_models[] = {
     {"training", "ranks with loader workers that read shuffled samples", gen_training_begin, gen_training_step},
     {"checkpoint", "ranks that write a shared file now and then", gen_checkpoint_begin, gen_checkpoint_step},
     {"metadata", "many short processes that open, stat and remove small files", gen_metadata_begin, gen_metadata_step},
+    {"random", "anything that may follow anything", gen_random_begin, gen_random_step},
     {"same", "one thread that reads one page again and again", gen_single_begin, gen_same_step},
     {"sequential", "one thread that reads page after page", gen_single_begin, gen_sequential_step},
     {"tar", "one thread that packs a tree of files", gen_single_begin, gen_tar_step},

@@ -8,7 +8,7 @@ import harness
 import pytest
 
 EVENTS = 200_000
-KINDS = ["training", "checkpoint", "metadata", "same", "sequential", "tar"]
+KINDS = ["random", "training", "checkpoint", "metadata", "same", "sequential", "tar"]
 
 
 def generator():

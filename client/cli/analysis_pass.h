@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One pass over the events of a set for an analysis of its own: a few threads decode blocks and add each to a state of
+ * their own. Blocks are taken in descending order of their ends, so that what was above the end of the next one is final
+ * (see analysis_intervals.h).
+ */
+#ifndef FT_CLI_ANALYSIS_PASS_H
+#define FT_CLI_ANALYSIS_PASS_H
+
+#include "client/cli/filter.h"
+#include "client/cli/progress.h"
+#include "proto/trace_set.h"
+
+/* What reports go by of a call, looked up once. */
+struct ft_pass_call {
+    uint8_t group;  /* enum ft_group */
+    uint8_t stream; /* see ft_count_of_stream() */
+    bool is_counted, is_open;
+};
+
+struct ft_pass {
+    const struct ft_trace_set *set;
+    const struct ft_where *where;                          /* NULL: all events */
+    uint32_t columns;                                      /* FT_COL_* that `add` looks at */
+    struct ft_progress *progress;                          /* may be NULL */
+    void *context;                                         /* what all states share */
+    const struct ft_pass_call (*calls)[FT_TRACE_CALL_MAX]; /* by reader; while the pass runs */
+    /* A state for one thread. */
+    void *(*begin)(struct ft_pass *pass);
+    /* Adds a block; no rows where it is damaged or cannot match. */
+    void (*add)(void *state, size_t reader, const struct ft_rows *rows);
+    /* In order of the blocks, one at a time; no later block reaches above the watermark. May be NULL. */
+    void (*in_turn)(void *state, int64_t watermark_ns);
+    /* After all, in the thread that runs the pass: gives the state to the context and frees it. */
+    void (*end)(void *state);
+    uint64_t bad_blocks; /* set by the run */
+};
+
+void ft_pass_run(struct ft_pass *pass);
+
+/* Mask of FT_COUNT_* of row i, which is of a call. */
+unsigned ft_pass_mask(const struct ft_pass *pass, size_t reader, const struct ft_rows *rows, size_t i);
+
+#endif

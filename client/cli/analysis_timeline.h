@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What happened when: the time from the trace's first to its last moment in bins of one width.
+ *
+ * The bytes and the time of a call are spread evenly over its interval, in whole bytes and nanoseconds, so that the bins
+ * add up to the totals exactly. A call counts in the bin in which it starts.
+ */
+#ifndef FT_CLI_ANALYSIS_TIMELINE_H
+#define FT_CLI_ANALYSIS_TIMELINE_H
+
+#include "client/cli/analysis_pass.h"
+
+enum { FT_TIMELINE_BINS_MAX = 100000 };
+
+struct ft_timeline_sum {
+    uint64_t calls, bytes, time_ns; /* bytes of `metadata`: none, as in a summary */
+};
+
+struct ft_timeline_bin {
+    struct ft_timeline_sum read, write, metadata;
+    uint64_t requests, request_bytes; /* reads and writes that start here, and what they moved in all */
+    /* Unions: calls on files; spans of category compute; both at once. */
+    int64_t io_ns, compute_ns, overlap_ns;
+};
+
+struct ft_timeline {
+    int64_t start_ns, end_ns, width_ns; /* start and end since the epoch */
+    struct ft_timeline_bin *bins;
+    size_t count;
+    struct ft_timeline_bin total; /* of all bins */
+    uint64_t bad_blocks;
+};
+
+/* How the time is divided; one of them is not 0. */
+struct ft_timeline_wish {
+    uint64_t bins;      /* so many, of one width */
+    int64_t width_ns;   /* so wide */
+    uint64_t bins_most; /* of a width of 1, 2 or 5 times a power of ten, and at most so many */
+};
+
+/*
+ * Of the events that `where` chooses (NULL: all), from the first of them to the last. 0, or -ERANGE where the bins would
+ * be more than FT_TIMELINE_BINS_MAX.
+ */
+int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *set, const struct ft_where *where,
+                     const struct ft_timeline_wish *wish);
+void ft_timeline_fini(struct ft_timeline *timeline);
+
+/* Length of bin i: the last one may be shorter. */
+int64_t ft_timeline_length(const struct ft_timeline *timeline, size_t bin);
+void ft_timeline_bin_add(struct ft_timeline_bin *to, const struct ft_timeline_bin *from);
+
+#endif

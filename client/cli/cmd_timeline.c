@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+/* flowtap timeline: what happened when. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/analysis_job.h"
+#include "client/cli/cli.h"
+#include "client/cli/filter.h"
+#include "client/cli/report.h"
+#include "client/cli/timeline.h"
+#include "client/cli/units.h"
+#include "client/cli/where.h"
+
+enum { JSON_BINS = 100 };
+
+struct values {
+    bool as_json, with_stats;
+    uint64_t bins; /* 0: as many as are good to look at */
+    const char *width, *where;
+};
+
+static const struct ft_option options[] = {
+    {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
+    {FT_OPTION_COUNT, 'b', "bins", "N", "divide the time into N bins (default: what fits, with --json about 100)",
+     offsetof(struct values, bins), NULL},
+    {FT_OPTION_STRING, 0, "width", "TIME", "or into bins so wide, such as 10ms", offsetof(struct values, width), NULL},
+    FT_OPTION_WHERE(struct values, where),
+    FT_OPTION_STATS(struct values, with_stats),
+};
+
+static int wish_of(const struct values *values, const struct ft_timeline_look *look, struct ft_timeline_wish *wish)
+{
+    char error[128];
+    *wish = (struct ft_timeline_wish){.bins = values->bins,
+                                      .bins_most = values->as_json ? (size_t)JSON_BINS : look->columns};
+    if (!values->width) {
+        return FT_STATUS_DONE;
+    }
+    if (values->bins > 0) {
+        return ft_cli_fail_usage("--bins and --width exclude each other");
+    }
+    if (!ft_filter_time(values->width, &wish->width_ns, error, sizeof(error))) {
+        return ft_cli_fail_usage("--width: %s", error);
+    }
+    return wish->width_ns > 0 ? FT_STATUS_DONE : ft_cli_fail_usage("--width: a bin has to be wider than nothing");
+}
+
+/* Their bytes and times are in no bin, since nobody knows when they were. */
+static uint64_t count_dropped(const struct ft_trace_set *set)
+{
+    uint64_t dropped = 0;
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        dropped += ft_job_dropped(ft_trace_set_process(set, p)->record);
+    }
+    return dropped;
+}
+
+static void print_text(const struct ft_timeline *timeline, const struct ft_trace_set *set, uint64_t dropped,
+                       const struct ft_screen *screen, const struct ft_timeline_look *look)
+{
+    struct ft_unit_text count;
+    if (ft_trace_set_events(set) == 0) {
+        ft_report_print_empty(set, stdout);
+        return;
+    }
+    ft_timeline_print_text(timeline, screen, look);
+    if (dropped) {
+        ft_screen_print(screen, FT_STYLE_WARN, "%s events were dropped and are not in it.\n",
+                        ft_units_count(&count, dropped));
+    }
+}
+
+static int report(const struct values *values, const struct ft_timeline_wish *wish, const struct ft_screen *screen,
+                  const struct ft_timeline_look *look, const struct ft_trace_set *set, const struct ft_where *where)
+{
+    struct ft_timeline timeline;
+    uint64_t dropped = count_dropped(set);
+    if (ft_timeline_read(&timeline, set, where, wish) < 0) {
+        return ft_cli_fail("more than %d bins: make them wider", FT_TIMELINE_BINS_MAX);
+    }
+    if (values->as_json) {
+        ft_timeline_print_json(&timeline, dropped, ft_trace_set_is_partial(set) || timeline.bad_blocks, stdout);
+    } else {
+        print_text(&timeline, set, dropped, screen, look);
+    }
+    if (timeline.bad_blocks && !ft_trace_set_is_partial(set)) {
+        ft_cli_warn("%llu blocks of events are damaged and were left out (`flowtap verify` tells all)",
+                    (unsigned long long)timeline.bad_blocks);
+    }
+    ft_timeline_fini(&timeline);
+    return FT_STATUS_DONE;
+}
+
+static int run(const void *values_untyped, const struct ft_strings *operands)
+{
+    const struct values *values = values_untyped;
+    struct ft_timeline_wish wish;
+    struct ft_report_where where;
+    struct ft_screen screen;
+    struct ft_trace_set *set;
+    ft_screen_init(&screen, stdout);
+    struct ft_timeline_look look = ft_timeline_look(&screen);
+    int status = wish_of(values, &look, &wish);
+    if (status == FT_STATUS_DONE) {
+        status = ft_report_where_open(&where, values->where, operands, &set);
+    }
+    if (status != FT_STATUS_DONE) {
+        return status;
+    }
+    char *title = ft_report_title(operands, NULL, set);
+    look.title = title;
+    status = report(values, &wish, &screen, &look, set, where.bound);
+    free(title);
+    ft_report_where_end(&where, set, values->with_stats);
+    ft_trace_set_close(set);
+    return ft_cli_finish_output(status);
+}
+
+const struct ft_command ft_command_timeline = {
+    .name = "timeline",
+    .summary = "bandwidth, calls, overlap over time",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    FT_COMMAND_READS_TRACES,
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

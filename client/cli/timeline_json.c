@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "client/cli/json.h"
+#include "client/cli/timeline.h"
+
+static void put_time(struct ft_json *json, const char *key, uint64_t ns)
+{
+    ft_json_member_seconds(json, key, ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
+}
+
+static void put_rate(struct ft_json *json, const char *key, double amount, int64_t length_ns)
+{
+    ft_json_member_double(json, key, length_ns > 0 ? amount * 1e9 / (double)length_ns : 0);
+}
+
+static void put_figures(struct ft_json *json, const struct ft_timeline_bin *bin, int64_t length_ns)
+{
+    uint64_t time_ns = bin->read.time_ns + bin->write.time_ns + bin->metadata.time_ns;
+    ft_json_member_uint(json, "read_bytes", bin->read.bytes);
+    ft_json_member_uint(json, "written_bytes", bin->write.bytes);
+    ft_json_member_uint(json, "reads", bin->read.calls);
+    ft_json_member_uint(json, "writes", bin->write.calls);
+    ft_json_member_uint(json, "metadata", bin->metadata.calls);
+    put_time(json, "read_time", bin->read.time_ns);
+    put_time(json, "write_time", bin->write.time_ns);
+    put_time(json, "metadata_time", bin->metadata.time_ns);
+    put_rate(json, "read_bandwidth", (double)bin->read.bytes, length_ns);
+    put_rate(json, "write_bandwidth", (double)bin->write.bytes, length_ns);
+    ft_json_member_double(json, "concurrency", length_ns > 0 ? (double)time_ns / (double)length_ns : 0);
+    ft_json_key(json, "request_size");
+    bin->requests ? ft_json_double(json, (double)bin->request_bytes / (double)bin->requests) : ft_json_null(json);
+    ft_json_member_seconds(json, "io_time", bin->io_ns);
+    ft_json_member_seconds(json, "compute_time", bin->compute_ns);
+    ft_json_member_seconds(json, "overlap_time", bin->overlap_ns);
+}
+
+void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped, bool is_partial, FILE *out)
+{
+    struct ft_json json;
+    ft_json_init(&json, out, true);
+    ft_json_begin_object(&json);
+    ft_json_member_seconds(&json, "start", timeline->start_ns);
+    ft_json_member_seconds(&json, "end", timeline->end_ns);
+    ft_json_member_seconds(&json, "width", timeline->width_ns);
+    ft_json_key(&json, "bins");
+    ft_json_begin_array(&json);
+    for (size_t i = 0; i < timeline->count; i++) {
+        ft_json_begin_object(&json);
+        ft_json_member_seconds(&json, "t", (int64_t)i * timeline->width_ns);
+        put_figures(&json, &timeline->bins[i], ft_timeline_length(timeline, i));
+        ft_json_end_object(&json);
+    }
+    ft_json_end_array(&json);
+    ft_json_key(&json, "total");
+    ft_json_begin_object(&json);
+    put_figures(&json, &timeline->total, timeline->end_ns - timeline->start_ns);
+    ft_json_end_object(&json);
+    ft_json_member_uint(&json, "dropped", dropped);
+    ft_json_member_bool(&json, "partial", is_partial);
+    ft_json_end_object(&json);
+    ft_json_end_line(&json);
+    ft_json_flush(&json);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/* A plot for the terminal: one strip for each figure, time from left to right. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "client/cli/cli.h"
+#include "client/cli/timeline.h"
+#include "client/cli/units.h"
+
+enum { PLAIN_COLUMNS = 80, MARGIN = 2, COLUMNS_MOST = 200, STEPS = 8 };
+
+static const char *const blocks[STEPS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+static const char *const signs[STEPS + 1] = {" ", ".", ".", ":", ":", "|", "|", "#", "#"};
+
+struct column {
+    struct ft_timeline_bin sum; /* of its bins */
+    int64_t length_ns;
+};
+
+/* A figure of a column; what its strip's highest is called. */
+struct figure {
+    const char *name;
+    unsigned rows;
+    double (*of)(const struct column *column);
+    void (*show)(struct ft_unit_text *out, double value);
+    bool is_share; /* of 1, whatever the highest is */
+};
+
+static double per_second(uint64_t amount, const struct column *column)
+{
+    return column->length_ns > 0 ? (double)amount * 1e9 / (double)column->length_ns : 0;
+}
+
+static double read_rate(const struct column *column)
+{
+    return per_second(column->sum.read.bytes, column);
+}
+
+static double write_rate(const struct column *column)
+{
+    return per_second(column->sum.write.bytes, column);
+}
+
+static double call_rate(const struct column *column)
+{
+    return per_second(column->sum.read.calls + column->sum.write.calls + column->sum.metadata.calls, column);
+}
+
+static double concurrency(const struct column *column)
+{
+    const struct ft_timeline_bin *sum = &column->sum;
+    uint64_t time_ns = sum->read.time_ns + sum->write.time_ns + sum->metadata.time_ns;
+    return column->length_ns > 0 ? (double)time_ns / (double)column->length_ns : 0;
+}
+
+static double request_size(const struct column *column)
+{
+    return column->sum.requests ? (double)column->sum.request_bytes / (double)column->sum.requests : 0;
+}
+
+static double share_of(int64_t part_ns, const struct column *column)
+{
+    return column->length_ns > 0 ? (double)part_ns / (double)column->length_ns : 0;
+}
+
+static double io_share(const struct column *column)
+{
+    return share_of(column->sum.io_ns, column);
+}
+
+static double compute_share(const struct column *column)
+{
+    return share_of(column->sum.compute_ns, column);
+}
+
+static double overlap_share(const struct column *column)
+{
+    return share_of(column->sum.overlap_ns, column);
+}
+
+static void show_rate(struct ft_unit_text *out, double value)
+{
+    ft_units_rate(out, (uint64_t)(value + 0.5), 1000000000);
+}
+
+static void show_bytes(struct ft_unit_text *out, double value)
+{
+    ft_units_bytes(out, (uint64_t)(value + 0.5));
+}
+
+static void show_calls(struct ft_unit_text *out, double value)
+{
+    ft_units_count(out, (uint64_t)(value + 0.5));
+    strcat(out->text, "/s");
+}
+
+static void show_number(struct ft_unit_text *out, double value)
+{
+    snprintf(out->text, sizeof(out->text), "%.2f", value);
+}
+
+static void show_share(struct ft_unit_text *out, double value)
+{
+    ft_units_share(out, value, 1);
+}
+
+static const struct figure figures[] = {
+    {"Read", 3, read_rate, show_rate, false},
+    {"Written", 3, write_rate, show_rate, false},
+    {"Calls", 2, call_rate, show_calls, false},
+    {"Calls at once", 2, concurrency, show_number, false},
+    {"Request size", 2, request_size, show_bytes, false},
+    {"I/O", 1, io_share, show_share, true},
+    {"Compute", 1, compute_share, show_share, true},
+    {"Both at once", 1, overlap_share, show_share, true},
+};
+
+static bool is_utf8(void)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (int i = 0; i < 3; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value) {
+            const char *charset = strchr(value, '.');
+            return charset && (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
+        }
+    }
+    return false;
+}
+
+struct ft_timeline_look ft_timeline_look(const struct ft_screen *screen)
+{
+    size_t columns = screen->columns ? screen->columns : PLAIN_COLUMNS;
+    columns = columns > COLUMNS_MOST ? COLUMNS_MOST : columns;
+    return (struct ft_timeline_look){.columns = columns - MARGIN, .is_utf8 = is_utf8()};
+}
+
+/* Bins side by side become one column where there are more than fit. */
+static struct column *make_columns(const struct ft_timeline *timeline, size_t most, size_t *count, size_t *each)
+{
+    *each = (timeline->count + most - 1) / most;
+    *count = (timeline->count + *each - 1) / *each;
+    struct column *columns = ft_cli_alloc(*count * sizeof(*columns));
+    for (size_t i = 0; i < timeline->count; i++) {
+        ft_timeline_bin_add(&columns[i / *each].sum, &timeline->bins[i]);
+        columns[i / *each].length_ns += ft_timeline_length(timeline, i);
+    }
+    return columns;
+}
+
+/* Eighths of the strip's height, at least one for what is more than nothing. */
+static unsigned height_of(double value, double highest, unsigned rows)
+{
+    unsigned height = highest > 0 ? (unsigned)(value / highest * rows * STEPS + 0.5) : 0;
+    height = value > 0 && height == 0 ? 1 : height;
+    return height > rows * STEPS ? rows * STEPS : height;
+}
+
+static void put_text(const struct ft_screen *screen, const struct ft_timeline_look *look, const char *text)
+{
+    for (const char *at = text; *at; at++) {
+        if (!look->is_utf8 && (unsigned char)*at >= 0x80) { /* µ */
+            fputc('u', screen->out);
+            while (((unsigned char)at[1] & 0xc0u) == 0x80u) {
+                at++;
+            }
+        } else {
+            fputc(*at, screen->out);
+        }
+    }
+}
+
+static void print_strip(const struct figure *figure, const struct column *columns, size_t count,
+                        const struct ft_screen *screen, const struct ft_timeline_look *look)
+{
+    struct ft_unit_text text;
+    double highest = 0;
+    for (size_t i = 0; i < count; i++) {
+        highest = figure->of(&columns[i]) > highest ? figure->of(&columns[i]) : highest;
+    }
+    if (highest <= 0) {
+        ft_screen_print(screen, FT_STYLE_HEAD, "%s", figure->name);
+        fputs(" none\n", screen->out);
+        return;
+    }
+    figure->show(&text, highest);
+    ft_screen_print(screen, FT_STYLE_HEAD, "%s", figure->name);
+    fputs(" up to ", screen->out);
+    put_text(screen, look, text.text);
+    fputc('\n', screen->out);
+    for (unsigned row = figure->rows; row-- > 0;) {
+        fputs(" |", screen->out);
+        for (size_t i = 0; i < count; i++) {
+            unsigned height = height_of(figure->of(&columns[i]), figure->is_share ? 1 : highest, figure->rows);
+            unsigned here = height > row * STEPS ? height - row * STEPS : 0;
+            fputs((look->is_utf8 ? blocks : signs)[here > STEPS ? STEPS : here], screen->out);
+        }
+        fputc('\n', screen->out);
+    }
+}
+
+static void print_axis(const struct ft_timeline *timeline, size_t count, const struct ft_screen *screen,
+                       const struct ft_timeline_look *look)
+{
+    struct ft_unit_text end;
+    fputs(" +", screen->out);
+    for (size_t i = 0; i < count; i++) {
+        fputc('-', screen->out);
+    }
+    ft_units_time(&end, timeline->end_ns - timeline->start_ns);
+    fputs("\n  0 s", screen->out);
+    for (size_t i = 3 + strlen(end.text); i < count; i++) {
+        fputc(' ', screen->out);
+    }
+    fputc(' ', screen->out);
+    put_text(screen, look, end.text);
+    fputc('\n', screen->out);
+}
+
+void ft_timeline_print_text(const struct ft_timeline *timeline, const struct ft_screen *screen,
+                            const struct ft_timeline_look *look)
+{
+    size_t count, each;
+    struct ft_unit_text width;
+    struct column *columns = make_columns(timeline, look->columns, &count, &each);
+    ft_screen_print(screen, FT_STYLE_TITLE, "flowtap: %s\n", look->title);
+    fputs("A column is ", screen->out);
+    put_text(screen, look, ft_units_time(&width, timeline->width_ns * (int64_t)each));
+    fputs(".\n\n", screen->out);
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        print_strip(&figures[i], columns, count, screen, look);
+    }
+    print_axis(timeline, count, screen, look);
+    free(columns);
+}
