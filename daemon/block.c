@@ -181,6 +181,7 @@ static int write_rows(struct ft_job *job, struct ft_drain *drain, size_t from, s
         return r;
     ft_status_add(&job->daemon->status, blocks, 1);
     ft_status_add(&job->daemon->status, events, rows);
+    atomic_fetch_add(&job->storage.rows, rows);
     return 0;
 }
 

@@ -27,12 +27,14 @@ void ft_config_tell(struct ft_config_report *report, bool is_error, const char *
 struct order {
     enum ft_config_id smaller, larger;
     const char *what;
+    bool has_none; // 0 is no limit
 };
 
 static const struct order orders[] = {
-    {FT_CONFIG_max_processes_per_user, FT_CONFIG_max_processes, "the latter holds for each user, too"},
-    {FT_CONFIG_max_connections_per_user, FT_CONFIG_max_connections, "the latter holds for each user, too"},
-    {FT_CONFIG_poll_busy, FT_CONFIG_poll_idle, "a busy process is looked at as seldom as an idle one"},
+    {FT_CONFIG_max_processes_per_user, FT_CONFIG_max_processes, "the latter holds for each user, too", false},
+    {FT_CONFIG_max_connections_per_user, FT_CONFIG_max_connections, "the latter holds for each user, too", false},
+    {FT_CONFIG_retain_user_size, FT_CONFIG_retain_size, "the latter holds for each user, too", true},
+    {FT_CONFIG_poll_busy, FT_CONFIG_poll_idle, "a busy process is looked at as seldom as an idle one", false},
 };
 
 static int64_t number(const struct ft_config *config, enum ft_config_id id)
@@ -46,11 +48,16 @@ static const char *origin_of(const struct ft_config *config, enum ft_config_id i
     return origin ? origin : "the default";
 }
 
+static bool is_no_more(int64_t smaller, int64_t larger, bool has_none)
+{
+    return smaller <= larger || (has_none && larger == 0);
+}
+
 // Defaults contradict nobody: a site that lowers the one need not lower the other.
 static void check_order(const struct ft_config *config, const struct order *order, struct ft_config_report *report)
 {
     const struct ft_config_value *smaller = &config->values[order->smaller], *larger = &config->values[order->larger];
-    if (!smaller->origin || number(config, order->smaller) <= number(config, order->larger))
+    if (!smaller->origin || is_no_more(number(config, order->smaller), number(config, order->larger), order->has_none))
         return;
     ft_config_tell(report, false, "%s: %s = %s is more than %s = %s (%s): %s", smaller->origin,
                    ft_config_keys[order->smaller].name, smaller->text, ft_config_keys[order->larger].name, larger->text,

@@ -82,6 +82,7 @@ static void on_housekeeping(uv_timer_t *timer)
     int64_t now_ns = ft_clock_mono_ns();
     ft_peers_sweep(daemon, now_ns);
     look_for_ends(daemon, now_ns);
+    ft_retain_tick(daemon, now_ns);
     ft_service_tick(daemon, now_ns);
 }
 
@@ -109,6 +110,8 @@ int ft_daemon_init(struct ft_daemon *daemon)
     ft_process_private_session();
     daemon->realtime_offset_ns = ft_clock_realtime_offset_ns();
     daemon->started_ns = ft_clock_mono_ns();
+    ft_hook_init(&daemon->hook);
+    ft_retain_init(&daemon->retain);
     ft_mounts_init(&daemon->mounts);
     ft_users_init(&daemon->users, (uint32_t)config->max_processes_per_user, (uint64_t)config->max_user_memory_bytes);
     int r = uv_loop_init(&daemon->loop);
@@ -147,6 +150,7 @@ void ft_daemon_note_job_gone(struct ft_daemon *daemon)
     for (size_t i = 0; i < sizeof(daemon->signals) / sizeof(daemon->signals[0]); i++)
         uv_close((uv_handle_t *)&daemon->signals[i], NULL);
     uv_close((uv_handle_t *)&daemon->housekeeping, NULL);
+    ft_hook_close(daemon);
     ft_store_close(daemon);
     ft_private_close(daemon);
 }
@@ -172,6 +176,7 @@ void ft_daemon_fini(struct ft_daemon *daemon)
 {
     ft_reserve_fini(&daemon->reserve);
     uv_loop_close(&daemon->loop);
+    ft_retain_fini(&daemon->retain);
     ft_users_fini(&daemon->users);
     ft_mounts_fini(&daemon->mounts);
     ft_clock_fini(&daemon->clock);

@@ -12,12 +12,14 @@
 #include "daemon/attached.h"
 #include "daemon/clock.h"
 #include "daemon/config.h"
+#include "daemon/hook.h"
 #include "daemon/job.h"
 #include "daemon/listener.h"
 #include "daemon/mounts.h"
 #include "daemon/options.h"
 #include "daemon/private.h"
 #include "daemon/reserve.h"
+#include "daemon/retain.h"
 #include "daemon/service.h"
 #include "daemon/status.h"
 #include "daemon/store.h"
@@ -39,6 +41,8 @@ struct ft_daemon {
     struct ft_private private;
     struct ft_store store;
     struct ft_service service;
+    struct ft_hook hook;
+    struct ft_retain retain;
     struct ft_successor *successor; // until all is taken over
     uv_signal_t signals[3];
     uv_timer_t housekeeping;

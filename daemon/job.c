@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/job.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,9 @@ static int64_t linger(struct ft_job *job)
     int64_t now_ns = ft_clock_mono_ns();
     if (!job->empty_since_ns)
         job->empty_since_ns = now_ns;
-    int64_t until_ns = job->empty_since_ns + job->daemon->config.job_linger_ns;
+    const struct ft_config *config = &job->daemon->config;
+    bool is_session = job->identity.source == FT_JOB_SOURCE_SESSION;
+    int64_t until_ns = job->empty_since_ns + (is_session ? config->session_linger_ns : config->job_linger_ns);
     if (now_ns >= until_ns)
         atomic_store(&job->is_finishing, true);
     return until_ns;
@@ -105,6 +108,8 @@ static void after_pass(uv_work_t *work, int status)
     take_back_processes(job);
     if (job->is_all_written) {
         struct ft_daemon *daemon = job->daemon;
+        ft_hook_note_finished(daemon, job);
+        ft_retain_soon(daemon);
         remove_job(job);
         ft_daemon_note_job_gone(daemon);
         return;
@@ -185,6 +190,23 @@ static struct ft_job *find(struct ft_daemon *daemon, const char *key, uint32_t u
             (!key || strcmp(job->key, key) == 0))
             return job;
     return NULL;
+}
+
+int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_list *list)
+{
+    for (const struct ft_job *job = daemon->config.private ? NULL : daemon->jobs; job; job = job->next) {
+        if (uid != UINT32_MAX && job->uid != uid)
+            continue;
+        struct ft_spool_job *entry = ft_spool_add(list);
+        if (!entry)
+            return -ENOMEM;
+        entry->uid = job->uid;
+        entry->is_running = true;
+        entry->events = atomic_load(&job->storage.rows);
+        snprintf(entry->job, sizeof(entry->job), "%s", job->identity.job);
+        ft_storage_job_folder(job, entry->folder, sizeof(entry->folder));
+    }
+    return 0;
 }
 
 struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *process)

@@ -16,6 +16,7 @@
 #include "daemon/clock.h"
 #include "daemon/process.h"
 #include "daemon/refused.h"
+#include "daemon/spool.h"
 #include "daemon/storage.h"
 #include "proto/trace_resume.h"
 
@@ -75,6 +76,10 @@ struct ft_job *ft_job_get_private(struct ft_daemon *daemon);
 
 // A process of `uid` was not admitted: a gap in a trace of that user. `reason` is static.
 void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason);
+
+// Adds the jobs that are here, of one user or (UINT32_MAX) of all, with what they have stored; a private daemon has none.
+// 0, -ENOMEM.
+int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_list *list);
 
 // Hands a process over and wakes the job.
 void ft_job_add(struct ft_job *job, struct ft_process *process);

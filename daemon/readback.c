@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/restore.h"
@@ -13,28 +12,6 @@
 
 // What a header of ours takes, and more.
 #define HEADER_BYTES_MAX 8192
-
-bool ft_readback_is_closed(const char *path)
-{
-    // END's head is one fixed64, which is left out where it is 0.
-    static const uint32_t head_bytes[] = {9, 0};
-    uint8_t bytes[FT_FRAME_HEADER_BYTES + 9];
-    struct ft_frame frame;
-    struct stat status;
-    bool is_closed = false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return false;
-    for (size_t i = 0; i < 2 && !is_closed && fstat(fd, &status) == 0; i++) {
-        size_t all = FT_FRAME_HEADER_BYTES + head_bytes[i];
-        is_closed =
-            status.st_size >= (off_t)all && pread(fd, bytes, all, status.st_size - (off_t)all) == (ssize_t)all &&
-            ft_frame_decode(bytes, &frame) == 0 && frame.kind == FT_FRAME_END && frame.head_len == head_bytes[i] &&
-            ft_frame_check_head(bytes, &frame, bytes + FT_FRAME_HEADER_BYTES);
-    }
-    close(fd);
-    return is_closed;
-}
 
 int ft_readback_peek(const char *path, struct ft_trace_reader **out)
 {

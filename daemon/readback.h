@@ -26,6 +26,9 @@ struct ft_readback {
 // Whether a file was closed in order, by a look at its end alone.
 bool ft_readback_is_closed(const char *path);
 
+// Rows of a file that was closed in order, by its end alone; -errno, -EBADMSG of one that was not.
+int ft_readback_closed_rows(const char *path, uint64_t *rows);
+
 // A reader of the file's header alone.
 int ft_readback_peek(const char *path, struct ft_trace_reader **out);
 

@@ -22,6 +22,9 @@
     X(bytes, "bytes written")                                                             \
     X(disk_full, "writes that failed")                                                    \
     X(asked, "questions answered")                                                        \
+    X(retired, "jobs whose traces were removed, being over a limit of retain_...")        \
+    X(hooks_done, "times that job_finished_command succeeded")                            \
+    X(hooks_failed, "times that it failed or could not be started")                       \
     X(dropped_ring_full, "events dropped because a ring was full: counted, not kept")     \
     X(dropped_torn, "events begun and not finished when their process died")              \
     X(dropped_daemon_limit, "events dropped because of a limit of the daemon")            \

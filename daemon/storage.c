@@ -108,22 +108,35 @@ static int create_file(struct ft_storage *storage, const struct ft_job *job)
             continue;
         storage->fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC | O_APPEND, 0640);
         storage->has_name = storage->fd < 0;
+        pthread_mutex_lock(&job->daemon->retain.lock);
         if (storage->fd < 0)
             storage->fd = open(storage->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0640);
+        pthread_mutex_unlock(&job->daemon->retain.lock);
         if (storage->fd >= 0)
             return 0;
         r = errno == EEXIST ? 0 : -errno;
     }
+    if (r == -ENOENT) // the folder was just removed, with what a job of this name had left long ago
+        r = -EEXIST;
     return r < 0 ? r : -EEXIST;
 }
 
-// -EEXIST where somebody else took the name meanwhile.
-static int give_name(struct ft_storage *storage, const struct ft_job *job)
+static int link_name(const struct ft_storage *storage, struct ft_daemon *daemon)
 {
     char fd_path[64];
     snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", storage->fd);
-    if (!storage->has_name && linkat(AT_FDCWD, fd_path, AT_FDCWD, storage->path, AT_SYMLINK_FOLLOW) < 0)
-        return -errno;
+    pthread_mutex_lock(&daemon->retain.lock);
+    int r = linkat(AT_FDCWD, fd_path, AT_FDCWD, storage->path, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+    pthread_mutex_unlock(&daemon->retain.lock);
+    return r == -ENOENT ? -EEXIST : r;
+}
+
+// -EEXIST where somebody else took the name meanwhile, or the folder was removed.
+static int give_name(struct ft_storage *storage, const struct ft_job *job)
+{
+    int r = storage->has_name ? 0 : link_name(storage, job->daemon);
+    if (r < 0)
+        return r;
     storage->has_name = true;
     if (!job->daemon->config.private) {
         ft_access_give_to_group(storage->path, job->daemon->config.admin_group);
@@ -165,6 +178,7 @@ static void close_file(struct ft_storage *storage)
     storage->writer = NULL;
     storage->fd = -1;
     storage->number++;
+    atomic_store(&storage->rows, 0);
 }
 
 // What failed is tried again every second, and once more when there will be no other time.

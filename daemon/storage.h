@@ -10,6 +10,7 @@
 #ifndef FT_DAEMON_STORAGE_H
 #define FT_DAEMON_STORAGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct ft_storage {
     int64_t next_clock_ns; // when the next CLOCK record is due
     int64_t retry_ns;      // the disk is full: blocks are not tried before; 0: it is not
     uint32_t number;       // n of the next file's name
+    _Atomic uint64_t rows; // in the file that is open
     bool has_name;
     bool has_failed; // said once that no file can be made
     char path[4096];

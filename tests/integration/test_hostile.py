@@ -35,7 +35,7 @@ def daemon(request):
         binary = built / "bin/flowtapd"
         made = harness.call(["make", "-s", "VARIANT=asan", f"O={built}", binary], cwd=harness.REPO, deadline=600)
         assert made.returncode == 0, made.stderr.decode()
-    one = harness.Daemon(tap, "d", ["max_user_memory=64M", "job_linger=0s"], binary).start()
+    one = harness.Daemon(tap, "d", ["max_user_memory=64M", "session_linger=0s"], binary).start()
     one.good = set()
     yield one
     trace = one.stop(check=False)

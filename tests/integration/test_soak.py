@@ -50,7 +50,7 @@ class Numbered:
 class World:
     def __init__(self, tap, disk, seed):
         self.tap, self.disk, self.rng = tap, disk, random.Random(seed)
-        self.daemon = manager.Manager(tap, f"spool_dir={disk}", "job_linger=1s", "rotate_size=8M")
+        self.daemon = manager.Manager(tap, f"spool_dir={disk}", "job_linger=1s", "session_linger=1s", "rotate_size=8M")
         self.daemon.spool = disk
         self.daemon.start()
         self.spawner = self.daemon.spawn([harness.program("spawner"), 50], stdout=subprocess.PIPE)

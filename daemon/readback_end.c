@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+//
+// What the end of a trace file tells: whether it was closed in order, and how many rows it holds.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/readback.h"
+#include "proto/frame.h"
+#include "proto/trace.pb-c.h"
+
+// END's head is one fixed64, which is left out where it is 0.
+#define END_HEAD_BYTES 9
+
+// 0 and where the index is (0: nowhere) of a file that was closed in order.
+static int find_index(int fd, uint64_t *index_offset)
+{
+    static const uint32_t head_bytes[] = {END_HEAD_BYTES, 0};
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return -errno;
+    for (size_t i = 0; i < sizeof(head_bytes) / sizeof(head_bytes[0]); i++) {
+        uint8_t bytes[FT_FRAME_HEADER_BYTES + END_HEAD_BYTES];
+        const uint8_t *head = bytes + FT_FRAME_HEADER_BYTES;
+        struct ft_frame frame;
+        size_t all = FT_FRAME_HEADER_BYTES + head_bytes[i];
+        if (status.st_size < (off_t)all || pread(fd, bytes, all, status.st_size - (off_t)all) != (ssize_t)all ||
+            ft_frame_decode(bytes, &frame) < 0 || frame.kind != FT_FRAME_END || frame.head_len != head_bytes[i] ||
+            !ft_frame_check_head(bytes, &frame, head))
+            continue;
+        Flowtap__End *end = flowtap__end__unpack(NULL, frame.head_len, head);
+        *index_offset = end ? end->index_offset : 0;
+        if (end)
+            flowtap__end__free_unpacked(end, NULL);
+        return 0;
+    }
+    return -EBADMSG;
+}
+
+// The head of the frame at `offset`, behind its header; NULL where there is no such frame. To be freed.
+static uint8_t *read_frame(int fd, uint64_t offset, unsigned kind, struct ft_frame *frame)
+{
+    uint8_t header[FT_FRAME_HEADER_BYTES];
+    if (!offset || offset > INT64_MAX || pread(fd, header, sizeof(header), (off_t)offset) != sizeof(header) ||
+        ft_frame_decode(header, frame) < 0 || frame->kind != kind || frame->flags)
+        return NULL;
+    uint8_t *head = malloc(frame->head_len ? frame->head_len : 1);
+    bool is_whole =
+        head && pread(fd, head, frame->head_len, (off_t)offset + FT_FRAME_HEADER_BYTES) == (ssize_t)frame->head_len &&
+        ft_frame_check_head(header, frame, head);
+    if (!is_whole) {
+        free(head);
+        return NULL;
+    }
+    return head;
+}
+
+static int rows_of(int fd, uint64_t *rows)
+{
+    uint64_t offset;
+    struct ft_frame frame;
+    int r = find_index(fd, &offset);
+    uint8_t *head = r == 0 ? read_frame(fd, offset, FT_FRAME_INDEX, &frame) : NULL;
+    if (!head)
+        return -EBADMSG;
+    Flowtap__Index *index = flowtap__index__unpack(NULL, frame.head_len, head);
+    free(head);
+    if (!index)
+        return -EBADMSG;
+    *rows = index->rows;
+    flowtap__index__free_unpacked(index, NULL);
+    return 0;
+}
+
+static int open_trace(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+bool ft_readback_is_closed(const char *path)
+{
+    uint64_t offset;
+    int fd = open_trace(path);
+    bool is_closed = fd >= 0 && find_index(fd, &offset) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_closed;
+}
+
+int ft_readback_closed_rows(const char *path, uint64_t *rows)
+{
+    int fd = open_trace(path);
+    int r = fd < 0 ? -errno : rows_of(fd, rows);
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
