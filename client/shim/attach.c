@@ -19,7 +19,8 @@
 
 __thread struct ft_thread ft_thread;
 struct ft_process ft_process;
-union ft_wiped_page ft_wiped_page __attribute__((aligned(FT_PAGE_BYTES)));
+/* The last page of all: then the kernel divides the mapping once. */
+FT_LAST_PAGE union ft_wiped_page ft_wiped_page;
 
 void ft_turn_off(void)
 {
@@ -226,7 +227,7 @@ int ft_enter_slow(void)
     if (!ft_start_is_relocated())
         return 0;
     struct ft_thread *thread = &ft_thread;
-    if (ft_wiped.base == 0)
+    if (!ft_is_attached())
         return attach_late();
     if (thread->mode == FT_MODE_NEW)
         return start_thread();

@@ -8,15 +8,44 @@
 
 typedef int clock_function(clockid_t, struct timespec *);
 
-static clock_function *vdso_clock;
+static int no_clock(clockid_t clock, struct timespec *now)
+{
+    (void)clock;
+    (void)now;
+    return -1;
+}
+
+/* Looked for where it is needed: finding and reading it costs more than the one system call at attach. */
+static clock_function *vdso_clock(void)
+{
+#if defined(__x86_64__)
+    static const char name[] = "__vdso_clock_gettime";
+#else
+    static const char name[] = "__kernel_clock_gettime";
+#endif
+    static clock_function *found;
+    clock_function *clock = __atomic_load_n(&found, __ATOMIC_RELAXED);
+    if (clock == NULL) {
+        clock = (clock_function *)ft_real_in_vdso(name);
+        clock = clock != NULL ? clock : no_clock;
+        __atomic_store_n(&found, clock, __ATOMIC_RELAXED);
+    }
+    return clock;
+}
+
+static int64_t ask_clock(clockid_t clock)
+{
+    struct timespec now;
+    if (ft_process.sandboxed || ft_sys(SYS_clock_gettime, clock, &now) != 0)
+        return 0;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 static int64_t read_clock(clockid_t clock)
 {
     struct timespec now;
-    if (vdso_clock == NULL || vdso_clock(clock, &now) != 0) {
-        if (ft_process.sandboxed || ft_sys(SYS_clock_gettime, clock, &now) != 0)
-            return 0;
-    }
+    if (vdso_clock()(clock, &now) != 0)
+        return ask_clock(clock);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
@@ -55,19 +84,12 @@ static uint64_t ticks_of_coarse(int64_t ns)
 
 void ft_clock_pair(enum ft_image image)
 {
-#if defined(__x86_64__)
-    static const char name[] = "__vdso_clock_gettime";
-#else
-    static const char name[] = "__kernel_clock_gettime";
-#endif
     struct ft_process *p = &ft_process;
-    if (image == FT_IMAGE_EXEC)
-        vdso_clock = (clock_function *)ft_real_in_vdso(name);
     if (!is_counter_there())
         p->coarse = 1;
     if (p->coarse && image == FT_IMAGE_EXEC)
         p->clock = FT_CLOCK_MONOTONIC_NS;
-    int64_t ns = read_clock(p->coarse ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC);
+    int64_t ns = ask_clock(p->coarse ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC);
     p->pair_ticks = p->coarse ? ticks_of_coarse(ns) : p->clock == FT_CLOCK_TICKS ? ft_ticks() : (uint64_t)ns;
     p->pair_mono_ns = ns;
 }

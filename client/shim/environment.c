@@ -130,8 +130,16 @@ int ft_environment_check(struct ft_environment *e, char *const *envp)
            e->follow != FT_FOLLOW_UNREACHABLE;
 }
 
-static char sandboxed_entry[] = "FLOWTAP=sandbox";
 static char *entry_before;
+
+/* The program's to write on, like the rest of its environment. */
+static char *sandboxed_entry(void)
+{
+    static const char text[] = "FLOWTAP=sandbox";
+    static char entry[sizeof(text)];
+    ft_copy(entry, text, sizeof(text));
+    return entry;
+}
 
 static void exchange_entry(const char *from, char *to)
 {
@@ -145,12 +153,12 @@ void ft_environment_off(void)
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
         if (ft_has_prefix(environ[i], "FLOWTAP=1") && environ[i][sizeof("FLOWTAP=1") - 1] == 0)
             entry_before = environ[i];
-    exchange_entry(entry_before, sandboxed_entry);
+    exchange_entry(entry_before, sandboxed_entry());
 }
 
 void ft_environment_on(void)
 {
-    exchange_entry(sandboxed_entry, entry_before);
+    exchange_entry(sandboxed_entry(), entry_before);
 }
 
 size_t ft_environment_entries(const struct ft_environment *e)
@@ -164,7 +172,7 @@ void ft_environment_build(const struct ft_environment *e, char *const *envp, cha
     for (; n < e->count; n++)
         list[n] = envp[n];
     if (e->is_sandboxed)
-        list[e->on_index] = sandboxed_entry;
+        list[e->on_index] = sandboxed_entry();
     if (e->preload_bytes != 0) {
         size_t at = 0;
         if (e->preload_index < e->count) {

@@ -12,12 +12,12 @@ _Static_assert(sizeof(struct ft_fd) * FT_FD_LEAF == FT_PAGE_BYTES, "a leaf is a 
 struct ft_fd *ft_fd_leaves[FT_FD_DIRECT / FT_FD_LEAF];
 
 /* Descriptors from FT_FD_DIRECT on: root -> page of leaf pointers -> leaf. FT_FD_MAX = MID * MID * FT_FD_LEAF * 2. */
-static struct ft_fd **far_pages[FT_FD_MAX / (MID * FT_FD_LEAF)];
+FT_TABLE static struct ft_fd **far_pages[FT_FD_MAX / (MID * FT_FD_LEAF)];
 static uint32_t far_count; /* pages at and above it were never made */
 
 /* Free descriptions, a stack: number of the first + 1 | tag << 32, so that a number taken and put back is noticed. */
 static uint64_t free_descriptions;
-static struct ft_description *description_pages[DESCRIPTION_PAGES];
+FT_TABLE static struct ft_description *description_pages[DESCRIPTION_PAGES];
 static uint32_t description_count;
 
 /* A pointer that whoever comes first sets to a page of memory. */

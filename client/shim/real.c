@@ -17,7 +17,7 @@ extern struct r_debug _r_debug __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 enum { CALLS_MAX = 1024 };
-ft_function *ft_real_table[CALLS_MAX];
+FT_TABLE ft_function *ft_real_table[CALLS_MAX];
 
 /* Names in one piece with offsets into it: pointers would have to be relocated in every process that starts. */
 static const struct names {

@@ -75,7 +75,7 @@ struct range {
 static long take_memory(int fd)
 {
     const struct ft_process *p = &ft_process;
-    int can_grow = ft_sys(SYS_madvise, ft_head(), FT_PAGE_BYTES, FT_MADV_POPULATE_WRITE) == 0;
+    int can_grow = ft_sys(SYS_madvise, ft_head(), 0, FT_MADV_POPULATE_WRITE) == 0; /* of nothing: only asks */
     uint32_t chunks = can_grow ? FT_CHUNKS_AT_ATTACH : CHUNKS_WITHOUT_GROWTH;
     if (chunks > p->chunks_max)
         chunks = p->chunks_max;
@@ -88,6 +88,7 @@ static long take_memory(int fd)
         if (error != 0)
             return error;
     }
+    (void)*(volatile uint64_t *)ft_head(); /* a read maps the pages behind it too that have memory; a write but one */
     ft_process.chunks_first = first;
     ft_process.chunks_high = first + chunks;
     ft_thread_attached(line_pages * (FT_PAGE_BYTES / FT_LINE_BYTES));

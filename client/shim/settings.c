@@ -246,6 +246,20 @@ static int is_trusted(long fd)
     return st.stx_uid == 0 || st.stx_uid == (uint32_t)ft_sys(SYS_geteuid);
 }
 
+/* Into the room for what is kept: as a rule it is short, and a page of its own would cost more than reading it. */
+static long take_policy(long fd)
+{
+    static char first_room[512];
+    saved_bytes = first_room;
+    saved_room = sizeof(first_room);
+    long got = ft_sys(SYS_pread64, fd, saved_bytes, saved_room, 0);
+    if (got < (long)sizeof(first_room))
+        return got;
+    if (!make_room(FT_PAGE_BYTES))
+        return -ENOMEM;
+    return ft_sys(SYS_pread64, fd, saved_bytes, FT_POLICY_BYTES_MAX, 0);
+}
+
 /* 0, or -errno: then there is no daemon to be had. */
 static long read_policy(void)
 {
@@ -253,20 +267,17 @@ static long read_policy(void)
     size_t n = ft_length(ft_socket_path);
     ft_copy(path, ft_socket_path, n);
     ft_copy(path + n, FT_POLICY_SUFFIX, sizeof(FT_POLICY_SUFFIX));
-    char *bytes = ft_arena_page();
-    if (bytes == NULL)
-        return -ENOMEM;
     /* A FIFO that somebody put there must not hold the program. */
     long fd = ft_sys(SYS_openat, FT_AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return fd;
-    long got = is_trusted(fd) ? ft_sys(SYS_pread64, fd, bytes, FT_POLICY_BYTES_MAX, 0) : -EPERM;
+    long got = is_trusted(fd) ? take_policy(fd) : -EPERM;
     ft_sys(SYS_close, fd);
     if (got < 0)
         return got;
-    apply_policy((const uint8_t *)bytes, (size_t)got);
-    saved_bytes = bytes + got; /* its globs stay, what is behind them is free */
-    saved_room = (size_t)(FT_PAGE_BYTES - got);
+    apply_policy((const uint8_t *)saved_bytes, (size_t)got);
+    saved_bytes += got; /* its globs stay, what is behind them is free */
+    saved_room -= (size_t)got;
     return 0;
 }
 

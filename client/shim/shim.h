@@ -157,6 +157,12 @@ extern __thread struct ft_thread ft_thread;
 extern union ft_wiped_page ft_wiped_page;
 extern struct ft_process ft_process;
 
+/* Off the hot path: where there never was a segment, the other page is not touched. */
+static inline int ft_is_attached(void)
+{
+    return ft_process.base != 0 && ft_wiped.base != 0;
+}
+
 static inline struct ft_head *ft_head(void)
 {
     return (struct ft_head *)(uintptr_t)ft_process.base;

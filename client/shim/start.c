@@ -30,7 +30,7 @@ const char *__asan_default_options(void)
 }
 
 static const char here; /* of this file alone, so that its address is computed, not loaded */
-static const void *const volatile relocated = &here;
+FT_RELOCATED static const void *const volatile relocated = &here;
 
 int ft_start_is_relocated(void)
 {
@@ -76,7 +76,7 @@ __attribute__((constructor)) static void start(int count, char **argv, char **en
 __attribute__((destructor)) static void finish(void)
 {
     FT_TEST_POINT(finishing);
-    if (ft_wiped.base != 0 && ft_enter()) {
+    if (ft_is_attached() && ft_enter()) {
         ft_calls_ending();
         ft_stdio_finish();
     }

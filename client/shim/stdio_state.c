@@ -286,7 +286,7 @@ void ft_stdio_flush_unseen(FILE *stream)
 /* All streams that are known, each with the slot of its descriptor. */
 static void visit_streams(void (*visit)(FILE *, struct ft_fd *))
 {
-    if (stdout != NULL)
+    if (stdout != NULL && pending_output(stdout) != 0) /* by putc alone, maybe: then nothing has made its slot */
         ft_fd_make(ft_stdio_descriptor(stdout));
     for (int fd = 0; fd < FT_FD_DIRECT; fd++) {
         struct ft_fd *slot = ft_fd_find(fd);

@@ -14,6 +14,21 @@
 #define ft_likely(x) __builtin_expect(!!(x), 1)
 #define ft_unlikely(x) __builtin_expect(!!(x), 0)
 
+/*
+ * A large table that a short process does not reach. Each page that is written at the start costs a fault, so tables
+ * lie behind the small variables, which are on one page together (the linker sorts these names). There is no .data:
+ * ld.so would write that page too.
+ */
+#ifdef FT_SHIM_UNIT_TEST
+#define FT_TABLE
+#define FT_LAST_PAGE __attribute__((aligned(4096)))
+#define FT_RELOCATED
+#else
+#define FT_TABLE __attribute__((section(".bss.tables")))
+#define FT_LAST_PAGE __attribute__((section(".bss.wiped"), aligned(4096)))
+#define FT_RELOCATED __attribute__((section(".data.rel.ro")))
+#endif
+
 #if defined(__x86_64__)
 
 FT_HOT long ft_sys6(long number, long a, long b, long c, long d, long e, long f)

@@ -7,6 +7,8 @@
 
 enum { WRITERS_PER_PAGE = FT_PAGE_BYTES / sizeof(struct ft_writer), LINES_PER_PAGE = FT_PAGE_BYTES / FT_LINE_BYTES };
 
+/* Those of the first threads lie here, the others on pages that are taken as they are reached. */
+static struct ft_writer first_writers[4] __attribute__((aligned(64)));
 static struct ft_writer *writer_pages[FT_LINES_MAX / WRITERS_PER_PAGE];
 
 _Static_assert(sizeof(struct ft_writer) == 64, "writer");
@@ -17,19 +19,28 @@ static struct ft_line *line_at(uint32_t index)
     return (struct ft_line *)ft_page(ft_process.lines_page) + index;
 }
 
+/* The writer of a line that has had one; else NULL. */
+static struct ft_writer *known_writer(uint32_t index)
+{
+    if (index < sizeof(first_writers) / sizeof(first_writers[0]))
+        return &first_writers[index];
+    struct ft_writer *page = __atomic_load_n(&writer_pages[index / WRITERS_PER_PAGE], __ATOMIC_ACQUIRE);
+    return page != NULL ? &page[index % WRITERS_PER_PAGE] : NULL;
+}
+
 /* The writer of a line; NULL where there is no memory for it. */
 static struct ft_writer *writer_at(uint32_t index)
 {
-    struct ft_writer **place = &writer_pages[index / WRITERS_PER_PAGE];
-    struct ft_writer *page = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    if (page == NULL) {
-        struct ft_writer *made = ft_arena_page();
-        if (made == NULL)
-            return NULL;
-        if (__atomic_compare_exchange_n(place, &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            page = made;
-    }
-    return &page[index % WRITERS_PER_PAGE];
+    struct ft_writer *known = known_writer(index), *page = NULL;
+    if (known != NULL)
+        return known;
+    struct ft_writer *made = ft_arena_page();
+    if (made == NULL)
+        return NULL;
+    if (!__atomic_compare_exchange_n(&writer_pages[index / WRITERS_PER_PAGE], &page, made, 0, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        made = page;
+    return &made[index % WRITERS_PER_PAGE];
 }
 
 /* Tells a later reader of the chunk that another thread writes on. */
@@ -50,8 +61,8 @@ static void publish_thread(struct ft_writer *writer)
 static uint32_t line_of_same_storage(uint32_t used, uint32_t tid)
 {
     for (uint32_t index = 1; index < used; index++) {
-        const struct ft_writer *page = __atomic_load_n(&writer_pages[index / WRITERS_PER_PAGE], __ATOMIC_ACQUIRE);
-        if (page == NULL || page[index % WRITERS_PER_PAGE].owner != &ft_thread)
+        const struct ft_writer *writer = known_writer(index);
+        if (writer == NULL || writer->owner != &ft_thread)
             continue;
         __atomic_store_n(&line_at(index)->tid, tid, __ATOMIC_RELAXED);
         return index;
@@ -116,7 +127,7 @@ void ft_thread_prepare(uint32_t lines)
             return;
 }
 
-static union {
+FT_TABLE static union {
     struct ft_chunk_head head;
     uint64_t words[FT_CHUNK_BYTES / 8];
 } sink;

@@ -11,7 +11,7 @@ enum { RINGS_MAX = 16, TEXT_BYTES = 512, ENTER_REGISTERED = 16 };
 
 uint32_t ft_uring_rings;
 
-static struct ring {
+FT_TABLE static struct ring {
     int32_t fd;       /* -1: closed */
     uint8_t is_ours;  /* made here: what its kernel head counts is ours alone */
     uint64_t counted; /* calls that are in Hello */

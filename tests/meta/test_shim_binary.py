@@ -59,6 +59,19 @@ def test_what_a_start_costs_does_not_grow_with_the_calls():
     assert len(relocations()) < RELOCATIONS_MAX < len(tree.call_table()) / 4
 
 
+def test_a_start_maps_little_and_writes_one_page_of_variables():
+    """Each mapping, and each page that is written, is work for every process that starts."""
+    assert len([line for line in segments().splitlines() if re.match(r" +LOAD ", line)]) == 2
+    sections = tree.run("readelf", "-SW", tree.PRELOAD)
+    assert not re.search(r" \.(data|init|fini) ", sections)
+    bss, size = (int(x, 16) for x in re.search(r" \.bss +NOBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", sections).groups())
+    symbols = {fields[-1]: int(fields[0], 16) for fields in map(str.split, tree.run("nm", tree.PRELOAD).splitlines())
+               if len(fields) == 3 and fields[1] in "bB"}
+    late = {"ft_real_table", "sink", "rings", "far_pages", "description_pages", "ft_wiped_page", "ft_thread"}
+    assert bss % 4096 == 0 and symbols["ft_wiped_page"] == bss + size - 4096
+    assert not [name for name, at in symbols.items() if at >= bss + 4096 and name not in late]
+
+
 def test_it_finds_its_own_data_before_it_is_relocated():
     """An IFUNC resolver of another library may call it then: nothing of its own may lie behind the offset table."""
     sections = tree.run("readelf", "-SW", tree.PRELOAD)
