@@ -6,6 +6,7 @@ A test gets a `Tap` (fixture `tap`), which owns one temporary folder, and asks i
 What comes back is a `Trace`, read through the command's JSON alone, and already checked for promise P3.
 """
 
+import atexit
 import contextlib
 import os
 import pathlib
@@ -21,9 +22,24 @@ from traced import Trace
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("FLOWTAP_BUILD", REPO / "build")).resolve()
-FLOWTAP = BUILD / "bin/flowtap"
-FLOWTAPD = BUILD / "bin/flowtapd"
-PRELOAD = BUILD / "lib/libflowtap-preload.so"
+
+
+def _place_for_all():
+    """Where other users get to what is built, too: a copy, where the tree lies in a folder that is closed to them."""
+    if os.geteuid() != 0 or all(folder.stat().st_mode & 0o001 for folder in (BUILD, *BUILD.parents)):
+        return BUILD
+    place = pathlib.Path(tempfile.mkdtemp(prefix="flowtap-build-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    place.chmod(0o755)
+    for part in ("bin", "lib"):
+        shutil.copytree(BUILD / part, place / part, symlinks=True)
+    return place
+
+
+PLACE = _place_for_all()
+FLOWTAP = PLACE / "bin/flowtap"
+FLOWTAPD = PLACE / "bin/flowtapd"
+PRELOAD = PLACE / "lib/libflowtap-preload.so"
 PROGRAMS = REPO / "tests/programs"
 
 DEADLINE_S = 60
@@ -115,7 +131,13 @@ def program(name):
         made = call(["make", "-s", f"O={BUILD}", built], cwd=REPO, deadline=120)
         assert made.returncode == 0, made.stderr.decode()
         needs(built.exists(), f"{name} is not built here: {made.stdout.decode().strip()}")
-    return built
+    if PLACE == BUILD:
+        return built
+    copy = PLACE / "tests/programs" / name
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(built, copy)
+    return copy
 
 
 class Daemon:

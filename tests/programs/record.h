@@ -21,6 +21,13 @@
 #include <string.h>
 #include <time.h>
 
+// What the headers make of scanf and its like.
+#if __GLIBC_PREREQ(2, 38)
+#define SCANF_PREFIX "__isoc23_"
+#else
+#define SCANF_PREFIX "__isoc99_"
+#endif
+
 #define NA LONG_MIN
 #define NONE (LONG_MIN + 1)
 
