@@ -33,7 +33,8 @@
     X(2, TABLES, "tables") \
     X(3, BLOCK, "block")   \
     X(4, INDEX, "index")   \
-    X(5, END, "end")
+    X(5, END, "end")       \
+    X(6, PROFILE, "profile")
 
 #define FT_FRAME_KIND_ENUM(value, name, text) FT_FRAME_##name = value,
 enum ft_frame_kind { FT_FRAME_KINDS(FT_FRAME_KIND_ENUM) FT_FRAME_KIND_END };

@@ -9,6 +9,7 @@
 #include "proto/buffer.h"
 #include "proto/column.h"
 #include "proto/trace.pb-c.h"
+#include "proto/trace_profile.h"
 #include "proto/trace_record.h"
 
 #define FT_BLOCK_RANGES_MAX 262144U
@@ -91,6 +92,11 @@ void ft_block_reset(struct ft_block_encoder *encoder);
 // -ENOMEM, or -EINVAL (ranges that are empty or turned round, or too many). On error `out` and the rows are as before.
 int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t range_count,
                     const struct ft_buffer *rest, struct ft_buffer *out, struct ft_block_span *span);
+
+// The same of sums of events, as a PROFILE frame; forgets them in the profile. The encoder has no rows.
+int ft_block_encode_profile(struct ft_block_encoder *encoder, struct ft_profile *profile,
+                            const struct ft_trace_range *ranges, size_t range_count, const struct ft_buffer *rest,
+                            struct ft_buffer *out);
 
 // The parts of it.
 

@@ -149,17 +149,11 @@ static int make_room(struct ft_block_encoder *encoder, uint32_t thread)
     return rc ? rc : ft_block_order_reserve(&encoder->order, thread);
 }
 
-int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, uint8_t file_class, uint8_t file2_class)
+// Appends a row, for which there is room, that ends `length_ns` after its start.
+static inline void append_row(struct ft_block_encoder *encoder, const struct ft_event *row, int64_t length_ns)
 {
-    int64_t end_ns = row->start_ns + row->dur_ns;
-    int rc = 0;
+    int64_t end_ns = row->start_ns + length_ns;
 
-    if (encoder->row_count == encoder->row_cap || !ft_block_order_has_room(&encoder->order, row->thread))
-        rc = make_room(encoder, row->thread);
-    if (rc == 0)
-        rc = add_up(encoder, row, file_class, file2_class);
-    if (rc)
-        return rc;
     ft_block_order_add(&encoder->order, row->thread, row->start_ns);
     if (encoder->row_count == 0) {
         encoder->first_ns = row->start_ns;
@@ -170,7 +164,19 @@ int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, u
     if (end_ns > encoder->last_ns)
         encoder->last_ns = end_ns;
     encoder->rows[encoder->row_count++] = *row;
-    return 0;
+}
+
+int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, uint8_t file_class, uint8_t file2_class)
+{
+    int rc = 0;
+
+    if (encoder->row_count == encoder->row_cap || !ft_block_order_has_room(&encoder->order, row->thread))
+        rc = make_room(encoder, row->thread);
+    if (rc == 0)
+        rc = add_up(encoder, row, file_class, file2_class);
+    if (rc == 0)
+        append_row(encoder, row, row->dur_ns);
+    return rc;
 }
 
 size_t ft_block_rows(const struct ft_block_encoder *encoder)
@@ -266,16 +272,30 @@ static int put_runs(struct ft_block_encoder *encoder, Flowtap__Block *block, str
     return 0;
 }
 
-static int put_aggregates(struct ft_block_encoder *encoder, Flowtap__Block *block)
+// The totals that stand in the head; NULL: none.
+static const struct ft_aggregator *choose_totals(const struct ft_block_encoder *encoder,
+                                                 const struct ft_profile *profile)
+{
+    size_t count;
+
+    if (profile)
+        return profile->has_many_keys ? NULL : profile->aggregator;
+    ft_aggregator_all(encoder->aggregator, &count);
+    return encoder->has_many_keys || encoder->row_count < FT_BLOCK_AGGREGATE_ROWS_MIN ||
+                   encoder->row_count < count * FT_BLOCK_AGGREGATE_ROWS_PER_KEY
+               ? NULL
+               : encoder->aggregator;
+}
+
+static int put_aggregates(struct ft_block_encoder *encoder, const struct ft_aggregator *totals, Flowtap__Block *block)
 {
     const struct ft_trace_aggregate *all;
     Flowtap__Aggregate *messages, **list;
     size_t count;
 
-    all = ft_aggregator_all(encoder->aggregator, &count);
-    if (encoder->has_many_keys || encoder->row_count < FT_BLOCK_AGGREGATE_ROWS_MIN ||
-        encoder->row_count < count * FT_BLOCK_AGGREGATE_ROWS_PER_KEY)
+    if (!totals)
         return 0;
+    all = ft_aggregator_all(totals, &count);
     messages = ft_arena_zalloc(&encoder->arena, count, sizeof(*messages));
     list = ft_arena_zalloc(&encoder->arena, count, sizeof(*list));
     if (!messages || !list)
@@ -290,8 +310,8 @@ static int put_aggregates(struct ft_block_encoder *encoder, Flowtap__Block *bloc
 }
 
 // Protobuf messages that follow each other are one: `rest` is packed fields of the head.
-static int append_frame(struct ft_block_encoder *encoder, const Flowtap__Block *block, const struct ft_buffer *rest,
-                        struct ft_buffer *out)
+static int append_frame(struct ft_block_encoder *encoder, unsigned kind, const Flowtap__Block *block,
+                        const struct ft_buffer *rest, struct ft_buffer *out)
 {
     size_t own_len = flowtap__block__get_packed_size(block), head_len = own_len + rest->len;
     size_t data_len = encoder->data.len;
@@ -308,21 +328,24 @@ static int append_frame(struct ft_block_encoder *encoder, const Flowtap__Block *
     flowtap__block__pack(block, encoder->packed.data);
     if (rest->len)
         memcpy(encoder->packed.data + own_len, rest->data, rest->len);
-    ft_frame_encode(out->data + out->len, FT_FRAME_BLOCK, 0, encoder->packed.data, (uint32_t)head_len,
-                    encoder->data.data, (uint32_t)data_len);
+    ft_frame_encode(out->data + out->len, kind, 0, encoder->packed.data, (uint32_t)head_len, encoder->data.data,
+                    (uint32_t)data_len);
     out->len += FT_FRAME_HEADER_BYTES;
     ft_buffer_append(out, encoder->packed.data, head_len);
     ft_buffer_append(out, encoder->data.data, data_len);
     return 0;
 }
 
-int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t range_count,
-                    const struct ft_buffer *rest, struct ft_buffer *out, struct ft_block_span *span)
+static int encode(struct ft_block_encoder *encoder, const struct ft_profile *profile,
+                  const struct ft_trace_range *ranges, size_t range_count, const struct ft_buffer *rest,
+                  struct ft_buffer *out, struct ft_block_span *span)
 {
     struct head head = {.block = FLOWTAP__BLOCK__INIT};
+    unsigned kind = profile ? FT_FRAME_PROFILE : FT_FRAME_BLOCK;
     int rc;
 
     ft_arena_reset(&encoder->arena);
+    head.block.events = profile ? profile->events : 0;
     rc = ft_block_order_finish(&encoder->order, encoder->rows);
     if (rc == 0)
         rc = ft_block_columns_build(&encoder->columns, encoder->rows, &encoder->order);
@@ -331,12 +354,39 @@ int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_rang
     if (rc == 0)
         rc = put_runs(encoder, &head.block, span);
     if (rc == 0)
-        rc = put_aggregates(encoder, &head.block);
+        rc = put_aggregates(encoder, choose_totals(encoder, profile), &head.block);
     if (rc == 0)
         rc = ft_block_ranges_put(&encoder->ranges, &encoder->arena, ranges, range_count, &head.block);
     if (rc == 0)
-        rc = append_frame(encoder, &head.block, rest, out);
+        rc = append_frame(encoder, kind, &head.block, rest, out);
     if (rc == 0)
         ft_block_reset(encoder);
+    return rc;
+}
+
+int ft_block_encode(struct ft_block_encoder *encoder, const struct ft_trace_range *ranges, size_t range_count,
+                    const struct ft_buffer *rest, struct ft_buffer *out, struct ft_block_span *span)
+{
+    return encode(encoder, NULL, ranges, range_count, rest, out, span);
+}
+
+int ft_block_encode_profile(struct ft_block_encoder *encoder, struct ft_profile *profile,
+                            const struct ft_trace_range *ranges, size_t range_count, const struct ft_buffer *rest,
+                            struct ft_buffer *out)
+{
+    struct ft_block_span span;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < profile->count; i++) {
+        rc = make_room(encoder, profile->rows[i].thread);
+        if (rc == 0)
+            append_row(encoder, &profile->rows[i], profile->rows[i].size);
+    }
+    if (rc == 0)
+        rc = encode(encoder, profile, ranges, range_count, rest, out, &span);
+    if (rc)
+        ft_block_reset(encoder);
+    else
+        ft_profile_reset(profile);
     return rc;
 }

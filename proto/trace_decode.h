@@ -69,8 +69,10 @@ int ft_decoder_load_head(struct ft_trace_decoder *decoder, const struct ft_trace
 // Rows of a loaded block.
 int ft_decoder_decode(struct ft_trace_decoder *decoder, const Flowtap__Block *message, const uint8_t *data,
                       uint32_t mask, struct ft_rows *out);
-// Adds rows up, by the file classes of the reader's records.
-int ft_decoder_add_up(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader,
+// Adds rows up, by the file classes of the reader's records. `are_sums`: they are those of a PROFILE frame.
+int ft_decoder_add_up(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, bool are_sums,
                       const struct ft_rows *rows);
+// What is known of block i, NULL where there is none.
+const struct ft_trace_block *ft_decoder_find(const struct ft_trace_reader *reader, size_t block);
 
 #endif

@@ -86,11 +86,19 @@ void ft_trace_decoder_destroy(struct ft_trace_decoder *decoder)
     free(decoder);
 }
 
-// Reads the first `len` bytes of a block's frame, which are at least its head.
-static int read_frame(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block, size_t len,
-                      struct ft_frame *frame, const uint8_t **bytes)
+const struct ft_trace_block *ft_decoder_find(const struct ft_trace_reader *reader, size_t block)
 {
-    const struct ft_trace_block *info = &reader->blocks.items[block];
+    size_t number = block & (FT_TRACE_PROFILE - 1);
+
+    if (block & FT_TRACE_PROFILE)
+        return number < reader->profiles.count ? &reader->profiles.items[number] : NULL;
+    return block < reader->blocks.count ? &reader->blocks.items[block] : NULL;
+}
+
+// Reads the first `len` bytes of a block's frame, which are at least its head.
+static int read_frame(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader,
+                      const struct ft_trace_block *info, size_t len, struct ft_frame *frame, const uint8_t **bytes)
+{
     int rc = ft_window_attach(&decoder->window, &reader->source);
 
     if (rc == 0)
@@ -117,28 +125,29 @@ static int unpack(struct ft_trace_decoder *decoder, const struct ft_frame *frame
 int ft_decoder_load_head(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
                          Flowtap__Block **message)
 {
+    const struct ft_trace_block *info = ft_decoder_find(reader, block);
     const uint8_t *bytes;
     struct ft_frame frame;
     int rc = -EINVAL;
 
-    if (block < reader->blocks.count)
-        rc = read_frame(decoder, reader, block, FT_FRAME_HEADER_BYTES + (size_t)reader->blocks.items[block].head_len,
-                        &frame, &bytes);
+    if (info)
+        rc = read_frame(decoder, reader, info, FT_FRAME_HEADER_BYTES + (size_t)info->head_len, &frame, &bytes);
     return rc ? rc : unpack(decoder, &frame, bytes, message);
 }
 
 int ft_decoder_load(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
                     Flowtap__Block **message, const uint8_t **data)
 {
+    const struct ft_trace_block *info = ft_decoder_find(reader, block);
     const uint8_t *bytes;
     struct ft_frame frame;
     size_t head_end;
     int rc;
 
-    if (block >= reader->blocks.count)
+    if (!info)
         return -EINVAL;
-    head_end = FT_FRAME_HEADER_BYTES + (size_t)reader->blocks.items[block].head_len;
-    rc = read_frame(decoder, reader, block, head_end + reader->blocks.items[block].data_len, &frame, &bytes);
+    head_end = FT_FRAME_HEADER_BYTES + (size_t)info->head_len;
+    rc = read_frame(decoder, reader, info, head_end + info->data_len, &frame, &bytes);
     if (rc)
         return rc;
     if (!ft_frame_check_data(&frame, bytes + head_end))
@@ -223,8 +232,19 @@ int ft_trace_decoder_rows(struct ft_trace_decoder *decoder, const struct ft_trac
 // Columns that aggregates are made of.
 #define AGGREGATE_MASK \
     (FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2 | FT_COL_BYTES | FT_COL_ERR | FT_COL_NAME | FT_COL_HAS)
+#define SUMS_MASK (FT_COL_ARG | FT_COL_RESULT)
 
-int ft_decoder_add_up(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader,
+// A row that is a sum: its events count without a histogram, least and most are not known.
+static void add_sum(struct ft_trace_aggregate *aggregate, const struct ft_rows *rows, size_t i)
+{
+    aggregate->count += rows->arg[i];
+    aggregate->errors += (uint64_t)rows->result[i];
+    aggregate->bytes += rows->bytes[i];
+    aggregate->time_ns += (uint64_t)rows->dur_ns[i];
+    aggregate->min_ns = 0;
+}
+
+int ft_decoder_add_up(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, bool are_sums,
                       const struct ft_rows *rows)
 {
     ft_aggregator_reset(decoder->aggregator);
@@ -240,8 +260,11 @@ int ft_decoder_add_up(struct ft_trace_decoder *decoder, const struct ft_trace_re
         aggregate = ft_aggregator_get(decoder->aggregator, &key);
         if (!aggregate)
             return -ENOMEM;
-        ft_aggregate_add(aggregate, (uint64_t)rows->dur_ns[i], rows->has[i] & FT_HAS_BYTES, rows->bytes[i],
-                         rows->err[i] != 0);
+        if (are_sums)
+            add_sum(aggregate, rows, i);
+        else
+            ft_aggregate_add(aggregate, (uint64_t)rows->dur_ns[i], rows->has[i] & FT_HAS_BYTES, rows->bytes[i],
+                             rows->err[i] != 0);
     }
     return 0;
 }
@@ -249,12 +272,13 @@ int ft_decoder_add_up(struct ft_trace_decoder *decoder, const struct ft_trace_re
 static int aggregates_of_rows(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block)
 {
     const struct ft_trace_aggregate *all;
+    bool are_sums = block & FT_TRACE_PROFILE;
     struct ft_rows rows;
     size_t count;
-    int rc = ft_trace_decoder_rows(decoder, reader, block, AGGREGATE_MASK, &rows);
+    int rc = ft_trace_decoder_rows(decoder, reader, block, AGGREGATE_MASK | (are_sums ? SUMS_MASK : 0), &rows);
 
     if (rc == 0)
-        rc = ft_decoder_add_up(decoder, reader, &rows);
+        rc = ft_decoder_add_up(decoder, reader, are_sums, &rows);
     if (rc)
         return rc;
     all = ft_aggregator_all(decoder->aggregator, &count);

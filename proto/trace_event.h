@@ -155,6 +155,7 @@ enum {
     FT_EVENT_F_RACED = 1 << 1,       // the descriptor changed under the call
     FT_EVENT_F_PATH_CUT = 1 << 2,    // the path is a prefix of the real one
     FT_EVENT_F_VFORK_CHILD = 1 << 3, // made by a vfork child in its parent's thread
+    FT_EVENT_F_CAPPED = 1 << 4,      // of sums: the events are dropped ones of a job that passed its cap
 };
 
 // Call ids are below this in files of format major 1.

@@ -90,30 +90,37 @@ Flowtap__Block *ft_reader_unpack_block(struct ft_arena *scratch, const uint8_t *
     return block;
 }
 
+// A BLOCK or PROFILE frame.
 static void load_block(struct ft_trace_reader *reader, struct ft_arena *scratch, const struct ft_frame *frame,
                        uint64_t offset, const uint8_t *head)
 {
     const Flowtap__Block *message = ft_reader_unpack_block(scratch, head, frame);
+    bool is_profile = frame->kind == FT_FRAME_PROFILE;
+    struct ft_trace_block *block;
 
-    if (!message) {
+    if (!message || (is_profile && message->events < message->rows)) {
         ft_reader_note(reader, FT_PROBLEM_BAD_BLOCK, offset,
                        FT_FRAME_HEADER_BYTES + (uint64_t)frame->head_len + frame->data_len);
         return;
     }
-    if (ft_arena_grow(&reader->arena, &reader->blocks.items, &reader->blocks.cap, reader->blocks.count,
-                      sizeof(*reader->blocks.items))) {
+    block = is_profile ? FT_LIST_ADD(reader, profiles) : FT_LIST_ADD(reader, blocks);
+    if (!block) {
         ft_reader_note(reader, FT_PROBLEM_LIMIT, offset, frame->head_len);
         return;
     }
-    reader->blocks.items[reader->blocks.count++] = (struct ft_trace_block){
+    *block = (struct ft_trace_block){
         .offset = offset,
         .head_len = frame->head_len,
         .data_len = frame->data_len,
         .rows = message->rows,
+        .events = is_profile ? message->events : message->rows,
         .start_ns = message->start_ns,
         .end_ns = message->start_ns + (int64_t)message->span_ns,
     };
-    reader->events += message->rows;
+    if (is_profile)
+        reader->profiled += message->events;
+    else
+        reader->events += message->rows;
     if (ft_reader_load_tagged(reader, message->tagged, message->n_tagged))
         ft_reader_note(reader, FT_PROBLEM_LIMIT, offset, frame->head_len);
 }
@@ -174,6 +181,7 @@ int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, con
         load_tables(reader, &allocator, offset, head, len);
         return 0;
     case FT_FRAME_BLOCK:
+    case FT_FRAME_PROFILE:
         load_block(reader, scratch, frame, offset, head);
         return 0;
     case FT_FRAME_INDEX:

@@ -226,24 +226,6 @@ static int load_loss(struct ft_trace_reader *reader, const Flowtap__Loss *from)
     return 0;
 }
 
-static int load_profile(struct ft_trace_reader *reader, const Flowtap__Profile *from)
-{
-    struct ft_trace_profile *profile;
-    struct ft_trace_aggregate totals;
-
-    if (!from->totals || ft_aggregate_from_message(from->totals, &totals))
-        return -EBADMSG;
-    profile = FT_LIST_ADD(reader, profiles);
-    if (!profile)
-        return -ENOMEM;
-    profile->process = from->process;
-    profile->file = from->file;
-    profile->file2 = from->file2;
-    profile->when_ns = ft_time_or_zero(from->when_ns);
-    profile->totals = totals;
-    return 0;
-}
-
 int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables *tables)
 {
     int rc = 0;
@@ -262,7 +244,6 @@ int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables 
     LOAD_ALL(clocks, load_clock)
     LOAD_ALL(gaps, load_gap)
     LOAD_ALL(losses, load_loss)
-    LOAD_ALL(profiles, load_profile)
 #undef LOAD_ALL
     return worse(rc, ft_reader_load_resume(reader, tables));
 }

@@ -211,6 +211,11 @@ uint64_t ft_trace_reader_events(const struct ft_trace_reader *reader)
     return reader->events;
 }
 
+uint64_t ft_trace_reader_profiled(const struct ft_trace_reader *reader)
+{
+    return reader->profiled;
+}
+
 struct ft_bytes ft_trace_reader_name(const struct ft_trace_reader *reader, uint32_t id)
 {
     const struct ft_bytes *name = ft_pages_get(&reader->names, id);
@@ -296,8 +301,8 @@ MAX_FUNCTION(context, contexts)
 LIST_FUNCTION(ft_trace_gap, gaps)
 LIST_FUNCTION(ft_trace_loss, losses)
 LIST_FUNCTION(ft_trace_clock, clocks)
-LIST_FUNCTION(ft_trace_profile, profiles)
 LIST_FUNCTION(ft_trace_block, blocks)
+LIST_FUNCTION(ft_trace_block, profiles)
 
 const struct ft_trace_problem *ft_trace_reader_problems(const struct ft_trace_reader *reader, size_t *count)
 {

@@ -153,6 +153,7 @@ struct ft_trace_block {
     uint64_t offset; // of the frame in the file
     uint32_t head_len, data_len;
     uint32_t rows;
+    uint64_t events;          // the same, but for a PROFILE frame: what its rows are sums of
     int64_t start_ns, end_ns; // first start, last end
 };
 
@@ -162,7 +163,7 @@ struct ft_trace_frames {
     uint64_t count;
     uint64_t bytes;
 };
-#define FT_TRACE_FRAME_KINDS 6
+#define FT_TRACE_FRAME_KINDS 7
 
 // Opens a file. 0, or -errno from the file system, or
 //   -EBADMSG         no trace: not one whole frame in a file that does not begin like one
@@ -179,8 +180,9 @@ void ft_trace_reader_close(struct ft_trace_reader *reader); // NULL is fine; its
 // len bytes. A missing header gives one of zeros and empty strings.
 const char *ft_trace_reader_path(const struct ft_trace_reader *reader); // as opened; "(memory)"
 const struct ft_trace_header *ft_trace_reader_header(const struct ft_trace_reader *reader);
-uint64_t ft_trace_reader_size(const struct ft_trace_reader *reader);   // bytes, as it was at _open
-uint64_t ft_trace_reader_events(const struct ft_trace_reader *reader); // rows in all whole blocks
+uint64_t ft_trace_reader_size(const struct ft_trace_reader *reader);     // bytes, as it was at _open
+uint64_t ft_trace_reader_events(const struct ft_trace_reader *reader);   // rows in all whole blocks
+uint64_t ft_trace_reader_profiled(const struct ft_trace_reader *reader); // events that PROFILE frames are sums of
 
 // Look-up by id; NULL (or an empty string with data "") where there is no such
 // record. Ids run from 1 to _max, with holes where the file is damaged.
@@ -209,8 +211,11 @@ uint32_t ft_trace_reader_thread_process(const struct ft_trace_reader *reader, ui
 const struct ft_trace_gap *ft_trace_reader_gaps(const struct ft_trace_reader *reader, size_t *count);
 const struct ft_trace_loss *ft_trace_reader_losses(const struct ft_trace_reader *reader, size_t *count);
 const struct ft_trace_clock *ft_trace_reader_clocks(const struct ft_trace_reader *reader, size_t *count);
-const struct ft_trace_profile *ft_trace_reader_profiles(const struct ft_trace_reader *reader, size_t *count);
 const struct ft_trace_block *ft_trace_reader_blocks(const struct ft_trace_reader *reader, size_t *count);
+// PROFILE frames, whose rows are sums of events. The decoder takes number i of them as block FT_TRACE_PROFILE | i; what a
+// row's fields say is in trace-file.md.
+const struct ft_trace_block *ft_trace_reader_profiles(const struct ft_trace_reader *reader, size_t *count);
+#define FT_TRACE_PROFILE ((size_t)1 << 32)
 
 // Problems that _open found (at most FT_TRACE_PROBLEMS_MAX are kept, the rest
 // counted); whether any of them is damage; whether END was there.

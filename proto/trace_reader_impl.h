@@ -91,8 +91,8 @@ struct ft_trace_reader {
     FT_LIST(struct ft_trace_gap) gaps;
     FT_LIST(struct ft_trace_loss) losses;
     FT_LIST(struct ft_trace_clock) clocks;
-    FT_LIST(struct ft_trace_profile) profiles;
     FT_LIST(struct ft_trace_block) blocks;
+    FT_LIST(struct ft_trace_block) profiles;
     FT_LIST(struct ft_trace_taken_over) taken_over;
     // With options.keep_resume.
     FT_LIST(struct ft_trace_resume) resumes;
@@ -101,7 +101,7 @@ struct ft_trace_reader {
     FT_LIST(struct ft_trace_expected) expected;
     uint64_t offset;   // of the frame that is being loaded
     bool is_explained; // what is torn is in another file
-    uint64_t events;
+    uint64_t events, profiled;
     struct ft_trace_problem *problems; // not in the arena: its end is a problem too
     size_t problem_count, problem_cap;
     bool is_partial;

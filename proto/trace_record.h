@@ -212,12 +212,4 @@ struct ft_trace_aggregate {
     uint64_t durations[FT_LOG2_BUCKETS]; // of dur_ns, all rows
 };
 
-// Profile mode: totals of one process, file and call up to when_ns, replacing
-// earlier ones with the same key.
-struct ft_trace_profile {
-    uint32_t process, file, file2;
-    int64_t when_ns;
-    struct ft_trace_aggregate totals;
-};
-
 #endif

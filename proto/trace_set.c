@@ -125,13 +125,19 @@ static int compare_blocks(const void *a, const void *b, void *context)
 
 static int list_blocks(struct ft_trace_set *set)
 {
-    size_t count = 0;
+    size_t count = 0, profile_count = 0;
 
-    for (size_t i = 0; i < set->reader_count; i++)
+    for (size_t i = 0; i < set->reader_count; i++) {
         count += set->readers[i].reader->blocks.count;
+        profile_count += set->readers[i].reader->profiles.count;
+    }
     set->blocks = malloc((count ? count : 1) * sizeof(*set->blocks));
-    if (!set->blocks)
+    set->profiles = malloc((profile_count ? profile_count : 1) * sizeof(*set->profiles));
+    if (!set->blocks || !set->profiles)
         return -ENOMEM;
+    for (uint32_t i = 0; i < set->reader_count; i++)
+        for (uint32_t block = 0; block < set->readers[i].reader->profiles.count; block++)
+            set->profiles[set->profile_count++] = (struct ft_trace_set_block){.reader = i, .block = block};
     for (uint32_t i = 0; i < set->reader_count; i++)
         for (uint32_t block = 0; block < set->readers[i].reader->blocks.count; block++)
             set->blocks[set->block_count++] = (struct ft_trace_set_block){.reader = i, .block = block};
@@ -156,11 +162,16 @@ static void add_totals(struct ft_trace_set *set)
         const struct ft_trace_reader *reader = set->readers[i].reader;
 
         set->events += ft_trace_reader_events(reader);
+        set->profiled += ft_trace_reader_profiled(reader);
         set->bytes += ft_trace_reader_size(reader);
         set->is_partial |= ft_trace_reader_is_partial(reader);
         for (size_t block = 0; block < reader->blocks.count; block++) {
             add_to_span(set, i, reader->blocks.items[block].start_ns);
             add_to_span(set, i, reader->blocks.items[block].end_ns);
+        }
+        for (size_t block = 0; block < reader->profiles.count; block++) {
+            add_to_span(set, i, reader->profiles.items[block].start_ns);
+            add_to_span(set, i, reader->profiles.items[block].end_ns);
         }
     }
     for (size_t i = 0; i < set->process_keys.count; i++) {

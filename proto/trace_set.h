@@ -44,9 +44,12 @@ struct ft_trace_set_block {
     uint32_t block;
 };
 const struct ft_trace_set_block *ft_trace_set_blocks(const struct ft_trace_set *set, size_t *count);
+// The PROFILE frames of every file, in the files' order (FT_TRACE_PROFILE | block for a decoder).
+const struct ft_trace_set_block *ft_trace_set_profiles(const struct ft_trace_set *set, size_t *count);
 
-uint64_t ft_trace_set_events(const struct ft_trace_set *set); // rows in all blocks
-uint64_t ft_trace_set_bytes(const struct ft_trace_set *set);  // of all files
+uint64_t ft_trace_set_events(const struct ft_trace_set *set);   // rows in all blocks
+uint64_t ft_trace_set_profiled(const struct ft_trace_set *set); // events that PROFILE frames are sums of
+uint64_t ft_trace_set_bytes(const struct ft_trace_set *set);    // of all files
 bool ft_trace_set_is_partial(const struct ft_trace_set *set);
 // Whether this file's end is told: it was closed, or another file of the set goes on from it.
 bool ft_trace_set_is_ended(const struct ft_trace_set *set, size_t reader);

@@ -16,6 +16,7 @@ void ft_trace_set_close(struct ft_trace_set *set)
     free(set->unreadable);
     free(set->readers);
     free(set->blocks);
+    free(set->profiles);
     free(set->processes);
     free(set->files);
     ft_intern_fini(&set->hosts);
@@ -39,6 +40,17 @@ const struct ft_trace_set_block *ft_trace_set_blocks(const struct ft_trace_set *
 {
     *count = set->block_count;
     return set->blocks;
+}
+
+const struct ft_trace_set_block *ft_trace_set_profiles(const struct ft_trace_set *set, size_t *count)
+{
+    *count = set->profile_count;
+    return set->profiles;
+}
+
+uint64_t ft_trace_set_profiled(const struct ft_trace_set *set)
+{
+    return set->profiled;
 }
 
 uint64_t ft_trace_set_events(const struct ft_trace_set *set)

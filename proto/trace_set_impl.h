@@ -21,9 +21,11 @@ struct ft_trace_set {
     size_t reader_count;
     struct ft_trace_set_block *blocks;
     size_t block_count;
+    struct ft_trace_set_block *profiles;
+    size_t profile_count;
     char **unreadable;
     size_t unreadable_count, unreadable_cap;
-    uint64_t events, bytes;
+    uint64_t events, profiled, bytes;
     bool is_partial;
     bool has_span;
     int64_t start_ns, end_ns;

@@ -76,7 +76,6 @@ int ft_tables_put_gap(struct ft_tables *tables, const struct ft_trace_gap *gap);
 int ft_tables_put_loss(struct ft_tables *tables, const struct ft_trace_loss *loss);
 int ft_tables_put_clock(struct ft_tables *tables, const struct ft_trace_clock *clock);
 int ft_tables_put_call(struct ft_tables *tables, unsigned call, const struct ft_trace_call *text);
-int ft_tables_put_profile(struct ft_tables *tables, const struct ft_trace_profile *profile);
 
 // Adds a message that holds one record to those that wait. Takes the place of
 // the waiting record of that process (0: of none).

@@ -65,19 +65,3 @@ int ft_tables_put_call(struct ft_tables *tables, unsigned call, const struct ft_
 
     return rc ? rc : WAIT_FOR(tables, calls, &list, 0);
 }
-
-int ft_tables_put_profile(struct ft_tables *tables, const struct ft_trace_profile *profile)
-{
-    Flowtap__Profile message = FLOWTAP__PROFILE__INIT, *list = &message;
-    Flowtap__Aggregate totals;
-
-    if (profile->totals.call >= FT_TRACE_CALL_MAX)
-        return -EINVAL;
-    ft_aggregate_to_message(&profile->totals, &totals);
-    message.process = profile->process;
-    message.file = profile->file;
-    message.file2 = profile->file2;
-    message.when_ns = profile->when_ns;
-    message.totals = &totals;
-    return WAIT_FOR(tables, profiles, &list, 0);
-}

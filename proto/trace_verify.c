@@ -9,6 +9,7 @@ struct verify {
     const struct ft_trace_reader *reader;
     const Flowtap__Block *block;
     struct ft_rows rows;
+    bool are_sums;           // of a PROFILE frame
     uint64_t offset, length; // of the frame
 };
 
@@ -56,7 +57,7 @@ static bool are_times_right(const struct verify *verify)
         size_t begin = rows->runs[run].first, end = begin + rows->runs[run].count;
 
         for (size_t i = begin; i < end; i++) {
-            int64_t row_end = rows->start_ns[i] + rows->dur_ns[i];
+            int64_t row_end = rows->start_ns[i] + (verify->are_sums ? rows->size[i] : rows->dur_ns[i]);
 
             if (i > begin && rows->start_ns[i] < rows->start_ns[i - 1])
                 return false;
@@ -67,10 +68,14 @@ static bool are_times_right(const struct verify *verify)
     return first == verify->block->start_ns && (uint64_t)last - (uint64_t)first == verify->block->span_ns;
 }
 
-static bool is_same_total(const struct ft_trace_aggregate *a, const struct ft_trace_aggregate *b)
+static bool is_same_total(const struct ft_trace_aggregate *a, const struct ft_trace_aggregate *b, bool are_sums)
 {
-    return a->count == b->count && a->errors == b->errors && a->bytes == b->bytes && a->time_ns == b->time_ns &&
-           a->min_ns == b->min_ns && a->max_ns == b->max_ns && memcmp(a->sizes, b->sizes, sizeof(a->sizes)) == 0 &&
+    bool is_same_sum =
+        a->count == b->count && a->errors == b->errors && a->bytes == b->bytes && a->time_ns == b->time_ns;
+
+    if (are_sums || !is_same_sum)
+        return is_same_sum;
+    return a->min_ns == b->min_ns && a->max_ns == b->max_ns && memcmp(a->sizes, b->sizes, sizeof(a->sizes)) == 0 &&
            memcmp(a->durations, b->durations, sizeof(a->durations)) == 0;
 }
 
@@ -85,7 +90,7 @@ static int are_totals_right(const struct verify *verify, bool *is_right)
     *is_right = true;
     if (block->n_aggregates == 0)
         return 0;
-    rc = ft_decoder_add_up(verify->decoder, verify->reader, &verify->rows);
+    rc = ft_decoder_add_up(verify->decoder, verify->reader, verify->are_sums, &verify->rows);
     if (rc)
         return rc;
     ft_aggregator_all(verify->decoder->aggregator, &count);
@@ -100,7 +105,7 @@ static int are_totals_right(const struct verify *verify, bool *is_right)
         found = ft_aggregator_get(verify->decoder->aggregator, &told);
         if (!found)
             return -ENOMEM;
-        *is_right = is_same_total(&told, found);
+        *is_right = is_same_total(&told, found, verify->are_sums);
     }
     return 0;
 }
@@ -121,15 +126,14 @@ static int check_rows(const struct verify *verify)
 int ft_trace_decoder_verify(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,
                             const struct ft_trace_problem **out, size_t *count)
 {
-    struct verify verify = {.decoder = decoder, .reader = reader};
-    const struct ft_trace_block *info;
+    struct verify verify = {.decoder = decoder, .reader = reader, .are_sums = block & FT_TRACE_PROFILE};
+    const struct ft_trace_block *info = ft_decoder_find(reader, block);
     Flowtap__Block *message;
     const uint8_t *data;
     int rc;
 
-    if (block >= reader->blocks.count)
+    if (!info)
         return -EINVAL;
-    info = &reader->blocks.items[block];
     verify.offset = info->offset;
     verify.length = FT_FRAME_HEADER_BYTES + (uint64_t)info->head_len + info->data_len;
     decoder->problems.len = 0;

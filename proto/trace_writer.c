@@ -62,6 +62,7 @@ void ft_trace_writer_destroy(struct ft_trace_writer *writer)
         return;
     ft_tables_fini(&writer->tables);
     ft_block_encoder_destroy(writer->encoder);
+    ft_profile_fini(&writer->profile);
     ft_buffer_fini(&writer->tagged);
     ft_buffer_fini(&writer->out);
     free(writer->blocks);
@@ -171,16 +172,6 @@ int ft_trace_writer_put_call(struct ft_trace_writer *writer, unsigned call, cons
     return rc;
 }
 
-int ft_trace_writer_put_profile(struct ft_trace_writer *writer, const struct ft_trace_profile *profile)
-{
-    if (writer->is_finished)
-        return -EPIPE;
-    if (!is_process(writer, profile->process) || profile->file > writer->tables.files.count ||
-        profile->file2 > writer->tables.files.count)
-        return -EINVAL;
-    return ft_tables_put_profile(&writer->tables, profile);
-}
-
 static bool is_valid(const struct ft_trace_writer *writer, const struct ft_event *event)
 {
     const struct ft_tables *tables = &writer->tables;
@@ -225,18 +216,36 @@ static uint8_t class_of(const struct ft_trace_writer *writer, uint32_t file)
     return file ? writer->tables.file_classes[file] : FT_FILE_CLASS_NONE;
 }
 
-int ft_trace_writer_add(struct ft_trace_writer *writer, const struct ft_event *event)
+// Whether an event may come now, when there are `count` rows or sums.
+static inline int admit(struct ft_trace_writer *writer, const struct ft_event *event, size_t count)
 {
-    int rc = 0;
-
     if (writer->is_finished)
         return -EPIPE;
     if (!is_valid(writer, event))
         return -EINVAL;
-    if (ft_block_rows(writer->encoder) == FT_TRACE_BLOCK_ROWS_MAX)
+    if (count == FT_TRACE_BLOCK_ROWS_MAX)
         return -EOVERFLOW;
-    if (!writer->is_described[event->call])
-        rc = describe(writer, event->call);
+    return writer->is_described[event->call] ? 0 : describe(writer, event->call);
+}
+
+int ft_trace_writer_add_profiled(struct ft_trace_writer *writer, const struct ft_event *event)
+{
+    int rc = admit(writer, event, writer->profile.count);
+
+    if (rc)
+        return rc;
+    return ft_profile_add(&writer->profile, event, class_of(writer, event->file), class_of(writer, event->file2));
+}
+
+uint64_t ft_trace_writer_profiled(const struct ft_trace_writer *writer)
+{
+    return writer->profile.events;
+}
+
+int ft_trace_writer_add(struct ft_trace_writer *writer, const struct ft_event *event)
+{
+    int rc = admit(writer, event, ft_block_rows(writer->encoder));
+
     if (rc)
         return rc;
     return ft_block_add(writer->encoder, event, class_of(writer, event->file), class_of(writer, event->file2));
@@ -250,5 +259,6 @@ size_t ft_trace_writer_rows(const struct ft_trace_writer *writer)
 void ft_trace_writer_drop_rows(struct ft_trace_writer *writer)
 {
     ft_block_reset(writer->encoder);
+    ft_profile_reset(&writer->profile);
     writer->tagged.len = 0;
 }

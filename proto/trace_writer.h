@@ -71,13 +71,18 @@ int ft_trace_writer_put_gap(struct ft_trace_writer *writer, const struct ft_trac
 int ft_trace_writer_put_loss(struct ft_trace_writer *writer, const struct ft_trace_loss *loss);
 int ft_trace_writer_put_clock(struct ft_trace_writer *writer, const struct ft_trace_clock *clock);
 int ft_trace_writer_put_call(struct ft_trace_writer *writer, unsigned call, const struct ft_trace_call *text);
-int ft_trace_writer_put_profile(struct ft_trace_writer *writer, const struct ft_trace_profile *profile);
 
 // One row of the block being built. Rows of a thread should come in order of
 // publication; the block sorts each thread's rows by start, keeping the order of
 // equal starts. -EINVAL: thread, file, file2, context, name or category was never given, the call is
 // FT_TRACE_CALL_MAX or more, or start_ns or dur_ns are out of FT_TIME_LIMIT_NS.
 int ft_trace_writer_add(struct ft_trace_writer *writer, const struct ft_event *event);
+// Adds the event to the sums of its thread, context, file and call instead, which go out as a PROFILE frame. Errors as
+// above; -EOVERFLOW with FT_TRACE_BLOCK_ROWS_MAX sums.
+int ft_trace_writer_add_profiled(struct ft_trace_writer *writer, const struct ft_event *event);
+// Events in these sums since the last PROFILE frame.
+uint64_t ft_trace_writer_profiled(const struct ft_trace_writer *writer);
+
 // Rows added since the last block ended.
 size_t ft_trace_writer_rows(const struct ft_trace_writer *writer);
 
@@ -85,12 +90,15 @@ size_t ft_trace_writer_rows(const struct ft_trace_writer *writer);
 // rows only the records go (and ranges are refused with -EINVAL). Ranges say
 // which slots the rows came from; their order does not matter.
 int ft_trace_writer_end_block(struct ft_trace_writer *writer, const struct ft_trace_range *ranges, size_t range_count);
-// Throws the rows away (they were not written and are not accounted for here).
+// The same of the sums; nothing happens where there are none and no ranges. Ranges are those of the summed events.
+int ft_trace_writer_end_profile(struct ft_trace_writer *writer, const struct ft_trace_range *ranges,
+                                size_t range_count);
+// Throws rows and sums away (they were not written and are not accounted for here).
 void ft_trace_writer_drop_rows(struct ft_trace_writer *writer);
 
 // Puts the kept-back records into the buffer now.
 int ft_trace_writer_flush(struct ft_trace_writer *writer);
-// Flushes and adds INDEX and END. Rows of a block not ended are an -EINVAL.
+// Flushes and adds INDEX and END. Rows of a block not ended, or sums, are an -EINVAL.
 int ft_trace_writer_finish(struct ft_trace_writer *writer);
 
 // The bytes not consumed yet; valid until the next call with this writer.
@@ -103,8 +111,8 @@ void ft_trace_writer_consume(struct ft_trace_writer *writer, size_t len);
 // _rewind, and what stands in the buffer begins with a whole frame again.
 uint64_t ft_trace_writer_whole(const struct ft_trace_writer *writer);
 void ft_trace_writer_rewind(struct ft_trace_writer *writer);
-// Takes the BLOCK frames out of the buffer and keeps the others (what was
-// consumed must be whole frames, see above). Returns how many rows went.
+// Takes the BLOCK and PROFILE frames out of the buffer and keeps the others (what was
+// consumed must be whole frames, see above). Returns how many rows of blocks went.
 uint64_t ft_trace_writer_drop_blocks(struct ft_trace_writer *writer);
 
 // Bytes of memory that the writer holds, rows and buffer included.

@@ -18,6 +18,7 @@ struct ft_trace_writer {
     struct ft_trace_writer_options options;
     struct ft_tables tables;
     struct ft_block_encoder *encoder;
+    struct ft_profile profile;
     bool is_described[FT_TRACE_CALL_MAX];
     bool is_finished;
     struct ft_buffer tagged; // fields for the head of the block being built

@@ -44,6 +44,25 @@ int ft_trace_writer_end_block(struct ft_trace_writer *writer, const struct ft_tr
     return 0;
 }
 
+int ft_trace_writer_end_profile(struct ft_trace_writer *writer, const struct ft_trace_range *ranges, size_t range_count)
+{
+    int rc;
+
+    if (writer->profile.events == 0)
+        return range_count ? -EINVAL : 0;
+    if (ft_block_rows(writer->encoder))
+        return -EINVAL;
+    rc = ft_trace_writer_flush(writer);
+    if (rc == 0)
+        rc = ft_block_encode_profile(writer->encoder, &writer->profile, ranges, range_count, &writer->tagged,
+                                     &writer->out);
+    if (rc)
+        return rc;
+    writer->tagged.len = 0;
+    writer->frames++;
+    return 0;
+}
+
 static int append_index(struct ft_trace_writer *writer)
 {
     size_t count = writer->block_count;
@@ -83,7 +102,7 @@ int ft_trace_writer_finish(struct ft_trace_writer *writer)
     uint64_t frames;
     int rc;
 
-    if (ft_block_rows(writer->encoder))
+    if (ft_block_rows(writer->encoder) || writer->profile.events)
         return -EINVAL;
     rc = ft_trace_writer_flush(writer);
     if (rc)
@@ -187,8 +206,9 @@ uint64_t ft_trace_writer_drop_blocks(struct ft_trace_writer *writer)
         if (ft_frame_decode(out->data + from, &frame))
             break;
         bytes = FT_FRAME_HEADER_BYTES + (size_t)frame.head_len + frame.data_len;
-        if (frame.kind == FT_FRAME_BLOCK) {
+        if (frame.kind == FT_FRAME_BLOCK)
             dropped += rows_of(out->data + from + FT_FRAME_HEADER_BYTES, frame.head_len);
+        if (frame.kind == FT_FRAME_BLOCK || frame.kind == FT_FRAME_PROFILE) {
             writer->frames--;
         } else {
             memmove(out->data + to, out->data + from, bytes);
@@ -204,7 +224,8 @@ uint64_t ft_trace_writer_drop_blocks(struct ft_trace_writer *writer)
 size_t ft_trace_writer_memory(const struct ft_trace_writer *writer)
 {
     return sizeof(*writer) + ft_tables_memory(&writer->tables) + ft_block_encoder_memory(writer->encoder) +
-           writer->out.cap + writer->tagged.cap + writer->block_cap * sizeof(*writer->blocks);
+           ft_profile_memory(&writer->profile) + writer->out.cap + writer->tagged.cap +
+           writer->block_cap * sizeof(*writer->blocks);
 }
 
 uint64_t ft_trace_writer_bytes(const struct ft_trace_writer *writer)
@@ -222,5 +243,7 @@ void ft_trace_writer_trim(struct ft_trace_writer *writer)
     if (writer->out.len == 0)
         ft_buffer_fini(&writer->out);
     ft_block_encoder_trim(writer->encoder);
+    if (writer->profile.events == 0)
+        ft_profile_fini(&writer->profile);
     ft_tables_trim(&writer->tables);
 }

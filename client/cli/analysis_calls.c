@@ -124,11 +124,11 @@ static void add_aggregate(struct ft_calls *calls, const struct ft_trace_reader *
     }
 }
 
-static void add_blocks(struct ft_calls *calls, const struct ft_trace_set *set)
+/* `kind` is FT_TRACE_PROFILE where the blocks are PROFILE frames. */
+static void add_blocks(struct ft_calls *calls, const struct ft_trace_set *set, size_t kind,
+                       const struct ft_trace_set_block *blocks, size_t count)
 {
     struct ft_trace_decoder *decoder;
-    size_t count;
-    const struct ft_trace_set_block *blocks = ft_trace_set_blocks(set, &count);
     if (ft_trace_decoder_create(&decoder) < 0) {
         calls->bad_blocks += count;
         return;
@@ -137,7 +137,7 @@ static void add_blocks(struct ft_calls *calls, const struct ft_trace_set *set)
         const struct ft_trace_reader *reader = ft_trace_set_reader(set, blocks[i].reader);
         const struct ft_trace_aggregate *aggregates;
         size_t aggregate_count;
-        if (ft_trace_decoder_aggregates(decoder, reader, blocks[i].block, &aggregates, &aggregate_count) < 0) {
+        if (ft_trace_decoder_aggregates(decoder, reader, kind | blocks[i].block, &aggregates, &aggregate_count) < 0) {
             calls->bad_blocks++;
             continue;
         }
@@ -194,7 +194,11 @@ static void share_out(struct ft_calls *calls, const struct ft_call_sum *call)
 
 void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set)
 {
-    add_blocks(calls, set);
+    size_t count;
+    const struct ft_trace_set_block *blocks = ft_trace_set_blocks(set, &count);
+    add_blocks(calls, set, 0, blocks, count);
+    blocks = ft_trace_set_profiles(set, &count);
+    add_blocks(calls, set, FT_TRACE_PROFILE, blocks, count);
     add_dropped(calls, set);
     for (size_t i = 0; i < calls->count; i++) {
         if (calls->items[i].dropped.count > 0 && ft_count_has_category(calls->items[i].category)) {

@@ -38,14 +38,14 @@ static void tell(struct output *output, const struct ft_trace_problem *problems,
     }
 }
 
+/* `kind` is FT_TRACE_PROFILE where the blocks are PROFILE frames. */
 static void check_blocks(struct output *output, const struct ft_trace_reader *reader, struct ft_trace_decoder *decoder,
-                         struct ft_progress *progress)
+                         size_t kind, const struct ft_trace_block *blocks, size_t count, struct ft_progress *progress)
 {
-    size_t count, problem_count;
-    const struct ft_trace_block *blocks = ft_trace_reader_blocks(reader, &count);
+    size_t problem_count;
     for (size_t b = 0; b < count; b++) {
         const struct ft_trace_problem *problems;
-        if (ft_trace_decoder_verify(decoder, reader, b, &problems, &problem_count) < 0) {
+        if (ft_trace_decoder_verify(decoder, reader, kind | b, &problems, &problem_count) < 0) {
             struct ft_trace_problem unreadable = {
                 .kind = FT_PROBLEM_BAD_BLOCK, .offset = blocks[b].offset, .count = blocks[b].rows};
             tell(output, &unreadable, 1);
@@ -59,8 +59,10 @@ static void check_blocks(struct output *output, const struct ft_trace_reader *re
 static void check_file(struct output *output, const struct ft_trace_reader *reader, struct ft_trace_decoder *decoder,
                        struct ft_progress *progress)
 {
-    size_t count;
+    size_t count, block_count, profile_count;
     const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
+    const struct ft_trace_block *blocks = ft_trace_reader_blocks(reader, &block_count);
+    const struct ft_trace_block *profiles = ft_trace_reader_profiles(reader, &profile_count);
     struct output of_file = {.json = output->json, .screen = output->screen};
     const char *path = ft_trace_reader_path(reader);
     if (output->json) {
@@ -76,7 +78,8 @@ static void check_file(struct output *output, const struct ft_trace_reader *read
         fprintf(output->screen->out, ": %s events\n", ft_units_count(&events, ft_trace_reader_events(reader)));
     }
     tell(&of_file, problems, count);
-    check_blocks(&of_file, reader, decoder, progress);
+    check_blocks(&of_file, reader, decoder, 0, blocks, block_count, progress);
+    check_blocks(&of_file, reader, decoder, FT_TRACE_PROFILE, profiles, profile_count, progress);
     if (output->json) {
         ft_json_end_array(output->json);
         ft_json_member_bool(output->json, "ok", !of_file.has_damage);

@@ -149,7 +149,6 @@ static void records_come_back(void **state)
     const struct ft_trace_gap *gaps;
     const struct ft_trace_loss *losses;
     const struct ft_trace_clock *clocks;
-    const struct ft_trace_profile *profiles;
     const struct ft_tag *tags;
     size_t count;
 
@@ -169,10 +168,6 @@ static void records_come_back(void **state)
     assert_int_equal(count, 1);
     assert_int_equal(clocks[0].ticks, 8);
     assert_int_equal(clocks[0].realtime_offset_ns, 1700000000000000001);
-    profiles = ft_trace_reader_profiles(reader, &count);
-    assert_int_equal(count, 1);
-    assert_int_equal(profiles[0].file, 2);
-    assert_int_equal(profiles[0].totals.durations[64], 5);
     assert_string_equal(ft_trace_reader_call(reader, 4)->name.data, "pread");
     assert_null(ft_trace_reader_call(reader, 5));
     assert_null(ft_trace_reader_call(reader, UINT32_MAX));

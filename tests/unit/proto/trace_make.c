@@ -223,17 +223,11 @@ static void add_records(struct ft_trace_writer *writer)
     struct ft_trace_loss loss = {.cause = FT_CAUSE_DISK_FULL, .process = 1, .count = 3, .when_ns = 6};
     struct ft_trace_clock clock = {.mono_ns = 7, .ticks = 8, .realtime_offset_ns = 1700000000000000001};
     struct ft_trace_call call = {.name = FT_BYTES("pread"), .category = FT_BYTES("POSIX"), .group = 1};
-    struct ft_trace_profile profile = {.process = 1,
-                                       .file = 2,
-                                       .file2 = 1,
-                                       .when_ns = 11,
-                                       .totals = {.call = 4, .count = 5, .max_ns = 6, .durations = {[64] = 5}}};
 
     assert_int_equal(ft_trace_writer_put_gap(writer, &gap), 0);
     assert_int_equal(ft_trace_writer_put_loss(writer, &loss), 0);
     assert_int_equal(ft_trace_writer_put_clock(writer, &clock), 0);
     assert_int_equal(ft_trace_writer_put_call(writer, 4, &call), 0);
-    assert_int_equal(ft_trace_writer_put_profile(writer, &profile), 0);
 }
 
 struct made small_trace(struct ft_event *events, size_t *event_count)
