@@ -15,6 +15,7 @@
 #include "daemon/answer.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/mode.h"
 #include "daemon/procfs.h"
 #include "daemon/test_point.h"
 
@@ -247,6 +248,7 @@ int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *st
     ft_process_identify(process, find_relative(daemon, process, before), daemon->config.private);
     if (before)
         replace_image(daemon, before, process);
+    process->mode = ft_mode_of_process(&daemon->config, process);
     struct ft_job *job = ft_job_get(daemon, process);
     if (!job)
         return -ENOMEM;
@@ -322,6 +324,10 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
     }
     if (message.attach.kind == FT_MESSAGE_STATUS || message.attach.kind == FT_MESSAGE_CONFIG) {
         ft_answer(daemon, socket_fd, peer.uid, (enum ft_message)message.attach.kind);
+        return 0;
+    }
+    if (ft_mode_of_user(&daemon->config, peer.uid) == FT_MODE_OFF) {
+        close(message.fd);
         return 0;
     }
     if (!is_welcome(daemon, peer.uid)) {

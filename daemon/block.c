@@ -19,7 +19,7 @@ uint64_t ft_block_waiting(const struct ft_process *process)
 {
     const struct ft_segment_counts *counts = &process->segment.counts;
     uint64_t known = process->stored + counts->dropped + counts->limited + process->dropped[FT_CAUSE_DISK_FULL] +
-                     process->dropped[FT_CAUSE_DAEMON_LIMIT];
+                     process->dropped[FT_CAUSE_DAEMON_LIMIT] + process->dropped[FT_CAUSE_CAPPED];
     if (process->segment.fd < 0 || counts->emitted <= known)
         return 0;
     // A line may say anything; no more can wait than there are slots.
@@ -90,6 +90,7 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
     ft_clock_tick(&daemon->clock, true);
     ft_clock_view_init(&job->view, &daemon->clock);
     ft_storage_note_clock(&job->storage, &daemon->clock, now_ns);
+    ft_mode_check_cap(job, drain);
 }
 
 void ft_block_cut_off(struct ft_job *job, struct ft_process *process, enum ft_cause cause)
@@ -120,7 +121,7 @@ static void count_as_lost(struct ft_drain *drain, struct ft_batch *batch, size_t
     for (size_t i = from; i < to; i++) {
         struct ft_piece *piece = &batch->pieces[i];
         uint16_t end = piece->end, reached = piece->to;
-        piece->process->rows_pending = piece->process->vfork_rows_pending = 0;
+        piece->process->rows_pending = piece->process->vfork_rows_pending = piece->process->capped_pending = 0;
         piece->to = piece->written;
         piece->end = reached;
         while (piece->to < reached && ft_drain_piece(&lost, piece) == FT_DRAIN_DONE && piece->to < reached)
@@ -130,12 +131,14 @@ static void count_as_lost(struct ft_drain *drain, struct ft_batch *batch, size_t
     }
 }
 
-static size_t make_ranges(const struct ft_batch *batch, size_t from, size_t to, struct ft_trace_range *ranges)
+// Of processes of which every event is kept, or of which sums are.
+static size_t make_ranges(const struct ft_batch *batch, size_t from, size_t to, bool of_sums,
+                          struct ft_trace_range *ranges)
 {
     size_t count = 0;
     for (size_t i = from; i < to; i++) {
         const struct ft_piece *piece = &batch->pieces[i];
-        if (piece->to > piece->written)
+        if (piece->to > piece->written && (piece->process->mode != FT_MODE_TRACE) == of_sums)
             ranges[count++] = (struct ft_trace_range){
                 .segment = piece->process->segment.id,
                 .chunk = piece->chunk,
@@ -162,25 +165,40 @@ static bool put_news(struct ft_drain *drain, const struct ft_batch *batch, size_
     return has_news;
 }
 
-// Rows, or news alone, into the file. -errno: the rows are lost.
+// Rows and sums, or news alone, into the writer's buffer.
+static int end_blocks(struct ft_job *job, struct ft_drain *drain, size_t from, size_t to)
+{
+    struct ft_trace_range *ranges = malloc((to - from + 1) * sizeof(*ranges));
+    uint64_t rows = ft_trace_writer_rows(drain->writer), sums = ft_trace_writer_profiled(drain->writer);
+    if (!ranges)
+        return rows || sums ? -ENOMEM : ft_trace_writer_end_block(drain->writer, NULL, 0);
+    size_t count = rows ? make_ranges(&job->batch, from, to, false, ranges) : 0;
+    int r = ft_trace_writer_end_block(drain->writer, ranges, count);
+    if (r == 0 && sums) {
+        count = make_ranges(&job->batch, from, to, true, ranges);
+        r = ft_trace_writer_end_profile(drain->writer, ranges, count);
+    }
+    free(ranges);
+    return r;
+}
+
+// Rows, sums, or news alone, into the file. -errno: rows and sums are lost.
 static int write_rows(struct ft_job *job, struct ft_drain *drain, size_t from, size_t to)
 {
-    struct ft_batch *batch = &job->batch;
     uint64_t rows = ft_trace_writer_rows(drain->writer), rows_lost;
-    struct ft_trace_range *ranges = malloc((to - from + 1) * sizeof(*ranges));
-    size_t count = rows && ranges ? make_ranges(batch, from, to, ranges) : 0;
-    int r = rows && !ranges ? -ENOMEM : ft_trace_writer_end_block(drain->writer, ranges, count);
-    free(ranges);
+    uint64_t events = rows + ft_trace_writer_profiled(drain->writer);
+    int r = end_blocks(job, drain, from, to);
     FT_TEST_POINT(block_built);
     if (r < 0)
         ft_trace_writer_drop_rows(drain->writer);
     else
         r = ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
     FT_TEST_POINT(block_written);
-    if (r < 0 || !rows)
+    if (r < 0 || !events)
         return r;
+    job->events += rows;
     ft_status_add(&job->daemon->status, blocks, 1);
-    ft_status_add(&job->daemon->status, events, rows);
+    ft_status_add(&job->daemon->status, events, events);
     atomic_fetch_add(&job->storage.rows, rows);
     return 0;
 }
@@ -189,7 +207,7 @@ static int write_rows(struct ft_job *job, struct ft_drain *drain, size_t from, s
 static void flush_rows(struct ft_job *job, struct ft_drain *drain, size_t from, size_t to)
 {
     struct ft_batch *batch = &job->batch;
-    uint64_t rows = drain->writer ? ft_trace_writer_rows(drain->writer) : 0;
+    uint64_t rows = drain->writer ? ft_trace_writer_rows(drain->writer) + ft_trace_writer_profiled(drain->writer) : 0;
     bool has_news = put_news(drain, batch, from, to);
     int r = rows || (has_news && !drain->no_rows) ? write_rows(job, drain, from, to) : 0;
     if (r < 0 && rows)
@@ -198,7 +216,8 @@ static void flush_rows(struct ft_job *job, struct ft_drain *drain, size_t from, 
         struct ft_piece *piece = &batch->pieces[i];
         piece->process->stored += piece->process->rows_pending;
         piece->process->vfork_rows += piece->process->vfork_rows_pending;
-        piece->process->rows_pending = piece->process->vfork_rows_pending = 0;
+        piece->process->dropped[FT_CAUSE_CAPPED] += piece->process->capped_pending;
+        piece->process->rows_pending = piece->process->vfork_rows_pending = piece->process->capped_pending = 0;
         if (r == 0 && has_news)
             ft_resume_note_written(piece->process);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/config.h"
+#include "daemon/mode.h"
 
 void ft_config_tell(struct ft_config_report *report, bool is_error, const char *format, ...)
 {
@@ -76,6 +77,13 @@ static void check_group(const struct ft_config *config, struct ft_config_report 
                        origin_of(config, FT_CONFIG_admin_group), config->admin_group);
 }
 
+static void check_user_modes(const struct ft_config *config, struct ft_config_report *report)
+{
+    if (!ft_mode_is_list(config->user_modes))
+        ft_config_tell(report, true, "%s: user_modes = %.200s: no list of NAME=trace, NAME=profile, NAME=off",
+                       origin_of(config, FT_CONFIG_user_modes), config->user_modes);
+}
+
 // Keys that do nothing where there is no private daemon.
 static void check_private(const struct ft_config *config, struct ft_config_report *report)
 {
@@ -91,5 +99,6 @@ void ft_config_check(const struct ft_config *config, struct ft_config_report *re
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
         check_order(config, &orders[i], report);
     check_group(config, report);
+    check_user_modes(config, report);
     check_private(config, report);
 }

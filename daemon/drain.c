@@ -133,14 +133,12 @@ static void fill_event(struct ft_drain *drain, const struct ft_process *process,
                            (record->has_result ? FT_HAS_RESULT | FT_HAS_ERR : 0) | (record->has_arg ? FT_HAS_ARG : 0));
 }
 
-static int add_row(struct ft_drain *drain, struct ft_process *process, const struct ft_event *event)
+static int add_row(struct ft_drain *drain, struct ft_process *process, struct ft_event *event)
 {
     process->last_event_ns = event->start_ns + event->dur_ns > process->last_event_ns ? event->start_ns + event->dur_ns
                                                                                       : process->last_event_ns;
-    if (keeps_rows(drain) && ft_trace_writer_add(drain->writer, event) == 0) {
-        process->rows_pending++;
+    if (keeps_rows(drain) && ft_mode_put(drain, process, event) == 0)
         return 0;
-    }
     // Without rows, or where it has no memory: the totals stay.
     process->dropped[keeps_rows(drain) ? FT_CAUSE_DAEMON_LIMIT : drain->cause]++;
     ft_drain_add_lost(process, event->call, 1, event->has & FT_HAS_BYTES ? event->bytes : 0, (uint64_t)event->dur_ns);
@@ -318,7 +316,7 @@ static uint64_t rows_left(const struct ft_drain *drain)
 {
     if (!keeps_rows(drain))
         return UINT64_MAX;
-    uint64_t rows = ft_trace_writer_rows(drain->writer);
+    uint64_t rows = ft_trace_writer_rows(drain->writer) + ft_trace_writer_profiled(drain->writer);
     return rows < drain->rows_max ? drain->rows_max - rows : 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "daemon/children.h"
 #include "daemon/drain.h"
+#include "daemon/mode.h"
 #include "daemon/record.h"
 
 // Calls that tell of other things than themselves.
@@ -83,9 +84,8 @@ static inline bool ft_plain_take(struct ft_drain *drain, struct ft_process *proc
     int64_t end_ns = ft_clock_view_ns(drain->view, end_ticks);
     event.start_ns = ft_clock_view_ns(drain->view, end_ticks - (word1 >> 40));
     event.dur_ns = end_ns > event.start_ns ? end_ns - event.start_ns : 0;
-    if (ft_trace_writer_add(drain->writer, &event) < 0)
+    if (ft_mode_put(drain, process, &event) < 0)
         return false;
-    process->rows_pending++;
     if (end_ns > process->last_event_ns)
         process->last_event_ns = end_ns;
     return true;

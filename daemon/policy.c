@@ -68,6 +68,15 @@ static void policy_path(const struct ft_daemon *daemon, char *out, size_t room)
     snprintf(out, room, "%s%s", daemon->config.socket, FT_POLICY_SUFFIX);
 }
 
+// The most that any user has: whose own mode is off is refused when it attaches.
+static Flowtap__Policy__Mode mode_of(const struct ft_config *config)
+{
+    if (strcmp(config->mode, "trace") == 0 || strstr(config->user_modes, "=trace"))
+        return FLOWTAP__POLICY__MODE__TRACE;
+    bool is_profile = strcmp(config->mode, "profile") == 0 || strstr(config->user_modes, "=profile");
+    return is_profile ? FLOWTAP__POLICY__MODE__PROFILE : FLOWTAP__POLICY__MODE__OFF;
+}
+
 int ft_policy_write(struct ft_daemon *daemon)
 {
     const struct ft_config *config = &daemon->config;
@@ -76,7 +85,7 @@ int ft_policy_write(struct ft_daemon *daemon)
     char path[128];
     policy_path(daemon, path, sizeof(path));
     policy.abi_major = FT_RING_ABI_MAJOR;
-    policy.mode = strcmp(config->mode, "off") == 0 ? FLOWTAP__POLICY__MODE__OFF : FLOWTAP__POLICY__MODE__TRACE;
+    policy.mode = mode_of(config);
     policy.clock = daemon->clock.has_ticks ? FLOWTAP__POLICY__CLOCK__TICKS : FLOWTAP__POLICY__CLOCK__MONOTONIC_NS;
     policy.want_start_time = !kernel_names_peers();
     policy.no_follow_clean_env = !config->follow_clean_env;

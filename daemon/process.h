@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "daemon/identity.h"
+#include "daemon/mode.h"
 #include "daemon/names.h"
 #include "daemon/rings.h"
 #include "daemon/segment.h"
@@ -131,6 +132,10 @@ struct ft_process {
     uint64_t vfork_rows;                      // of these: rows of vfork children, which have records of their own
     uint64_t rows_pending;                    // rows added to a block that is not in the file yet
     uint64_t vfork_rows_pending;              // of these
+    uint64_t capped_pending;                  // of sums: likewise, dropped as CAPPED
+    enum ft_mode mode;                        // TRACE, or PROFILE: sums alone
+    bool is_capped;                           // its job passed its cap
+    uint32_t sums_thread, sums_part;          // THREAD id that its sums stand under, in the trace file of that part
     struct ft_process_vfork *vforks_before;
     uint32_t vforks_before_count;
     struct ft_process_lost *lost;

@@ -67,6 +67,41 @@ static const struct ft_trace_resume *resume_of(const struct ft_readback *readbac
     return readback->resumes[ft_readback_owner(readback, id)];
 }
 
+// So many more events of a thread stand at `offset` in the file; `capped`: these are dropped ones.
+static void count_events(struct ft_readback *readback, uint32_t thread, uint64_t offset, uint64_t count,
+                         uint64_t capped)
+{
+    uint32_t id = ft_trace_reader_thread_process(readback->reader, thread);
+    const struct ft_trace_resume *resume = id <= readback->process_max ? resume_of(readback, id) : NULL;
+    if (id > readback->process_max)
+        return;
+    readback->rows[id] += count;
+    if (resume && offset <= resume->offset)
+        return;
+    readback->rows_after[id] += count;
+    readback->capped_after[id] += capped;
+}
+
+static int count_sums(struct ft_readback *readback)
+{
+    size_t block_count;
+    const struct ft_trace_block *blocks = ft_trace_reader_profiles(readback->reader, &block_count);
+    for (size_t block = 0; block < block_count; block++) {
+        struct ft_rows rows;
+        int r = ft_trace_decoder_rows(readback->decoder, readback->reader, FT_TRACE_PROFILE | block,
+                                      FT_COL_ARG | FT_COL_FLAGS, &rows);
+        if (r < 0)
+            return r;
+        for (size_t run = 0; run < rows.run_count; run++)
+            for (size_t i = rows.runs[run].first; i < rows.runs[run].first + (size_t)rows.runs[run].count; i++) {
+                bool is_capped = rows.flags[i] & FT_EVENT_F_CAPPED;
+                count_events(readback, rows.runs[run].thread, blocks[block].offset, is_capped ? 0 : rows.arg[i],
+                             is_capped ? rows.arg[i] : 0);
+            }
+    }
+    return 0;
+}
+
 static int count_rows(struct ft_readback *readback)
 {
     size_t block_count, count;
@@ -76,17 +111,10 @@ static int count_rows(struct ft_readback *readback)
         int r = ft_trace_decoder_runs(readback->decoder, readback->reader, block, &runs, &count);
         if (r < 0)
             return r;
-        for (size_t i = 0; i < count; i++) {
-            uint32_t id = ft_trace_reader_thread_process(readback->reader, runs[i].thread);
-            const struct ft_trace_resume *resume = id <= readback->process_max ? resume_of(readback, id) : NULL;
-            if (id > readback->process_max)
-                continue;
-            readback->rows[id] += runs[i].count;
-            if (!resume || blocks[block].offset > resume->offset)
-                readback->rows_after[id] += runs[i].count;
-        }
+        for (size_t i = 0; i < count; i++)
+            count_events(readback, runs[i].thread, blocks[block].offset, runs[i].count, 0);
     }
-    return 0;
+    return count_sums(readback);
 }
 
 int ft_readback_open(struct ft_readback *readback, const char *path, size_t memory_max)
@@ -105,11 +133,12 @@ int ft_readback_open(struct ft_readback *readback, const char *path, size_t memo
     readback->resumes = calloc(count, sizeof(*readback->resumes));
     readback->rows = calloc(count, sizeof(*readback->rows));
     readback->rows_after = calloc(count, sizeof(*readback->rows_after));
+    readback->capped_after = calloc(count, sizeof(*readback->capped_after));
     readback->replaced_ns = calloc(count, sizeof(*readback->replaced_ns));
     readback->processes = calloc(count, sizeof(*readback->processes));
     readback->vforks = calloc(count, sizeof(*readback->vforks));
-    if (!readback->vforks || !readback->resumes || !readback->rows || !readback->rows_after || !readback->replaced_ns ||
-        !readback->processes) {
+    if (!readback->vforks || !readback->resumes || !readback->rows || !readback->rows_after ||
+        !readback->capped_after || !readback->replaced_ns || !readback->processes) {
         ft_readback_close(readback);
         return -ENOMEM;
     }
@@ -128,6 +157,7 @@ void ft_readback_close(struct ft_readback *readback)
     free(readback->resumes);
     free(readback->rows);
     free(readback->rows_after);
+    free(readback->capped_after);
     free(readback->replaced_ns);
     free(readback->processes);
     free(readback->vforks);
@@ -176,23 +206,31 @@ static struct ft_process **list_segments(const struct ft_readback *readback, siz
     return list;
 }
 
+static int restore_positions_of(struct ft_readback *readback, size_t block, struct ft_process **list, size_t list_count)
+{
+    const struct ft_trace_range *ranges;
+    size_t count;
+    int r = ft_trace_decoder_ranges(readback->decoder, readback->reader, block, &ranges, &count);
+    for (size_t i = 0; r >= 0 && i < count; i++) {
+        struct ft_process key = {.segment.id = ranges[i].segment}, *wanted = &key;
+        struct ft_process **found = bsearch(&wanted, list, list_count, sizeof(*list), by_segment);
+        if (found)
+            ft_restore_note_range(&(*found)->segment, &ranges[i]);
+    }
+    return r;
+}
+
 static int restore_positions(struct ft_readback *readback, struct ft_process **list, size_t list_count)
 {
-    size_t block_count, count;
+    size_t block_count, profile_count;
+    int r = 0;
     ft_trace_reader_blocks(readback->reader, &block_count);
-    for (size_t block = 0; block < block_count; block++) {
-        const struct ft_trace_range *ranges;
-        int r = ft_trace_decoder_ranges(readback->decoder, readback->reader, block, &ranges, &count);
-        if (r < 0)
-            return r;
-        for (size_t i = 0; i < count; i++) {
-            struct ft_process key = {.segment.id = ranges[i].segment}, *wanted = &key;
-            struct ft_process **found = bsearch(&wanted, list, list_count, sizeof(*list), by_segment);
-            if (found)
-                ft_restore_note_range(&(*found)->segment, &ranges[i]);
-        }
-    }
-    return 0;
+    ft_trace_reader_profiles(readback->reader, &profile_count);
+    for (size_t block = 0; r >= 0 && block < block_count; block++)
+        r = restore_positions_of(readback, block, list, list_count);
+    for (size_t block = 0; r >= 0 && block < profile_count; block++)
+        r = restore_positions_of(readback, FT_TRACE_PROFILE | block, list, list_count);
+    return r;
 }
 
 void ft_readback_segments(struct ft_readback *readback)

@@ -15,8 +15,9 @@ struct ft_readback {
     struct ft_trace_decoder *decoder;
     uint32_t process_max;
     const struct ft_trace_resume **resumes; // the last one by process id; NULL where there is none
-    uint64_t *rows;                         // by process id: in all blocks
+    uint64_t *rows;                         // by process id: in all blocks, what sums are of among them
     uint64_t *rows_after;                   // the same behind its resume record (a vfork child's: its parent's)
+    uint64_t *capped_after;                 // likewise: of sums, dropped as CAPPED
     int64_t *replaced_ns;                   // by process id: when the image that it executed began; 0 none did
     struct ft_process **processes;          // by process id: that go on
     uint32_t *vforks;                       // process ids of vfork children

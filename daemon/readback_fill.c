@@ -131,6 +131,7 @@ static void fill_resume(const struct ft_readback *readback, uint32_t id, struct 
     process->stored = resume->stored + readback->rows_after[id];
     process->vfork_rows = resume->vfork_rows;
     memcpy(process->dropped, resume->dropped, sizeof(process->dropped));
+    process->dropped[FT_CAUSE_CAPPED] += readback->capped_after[id];
     for (size_t i = 0; i < FT_SHIM_GAP_COUNT; i++)
         process->gap_stated[i] = resume->gaps[i];
     process->names.lost += resume->names_lost;

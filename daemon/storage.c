@@ -334,6 +334,7 @@ bool ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t n
     if (r < 0)
         ft_log_about(FT_LOG_ERR, about(job), "%s: ends without its index: %s", storage->path, strerror(-r));
     bool is_whole = !ft_storage_is_behind(storage);
+    job->bytes_before += ft_trace_writer_bytes(storage->writer);
     close_file(storage);
     return is_whole;
 }

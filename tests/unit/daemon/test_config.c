@@ -107,7 +107,7 @@ struct told_case {
 static const struct told_case told_cases[] = {
     {"[flowtapd]\n\nsocket = /x\nbacklog = -3\nmode = none\nno = 1\n",
      "error f:4: backlog: -3 is out of range\n"
-     "error f:5: mode: none is none of trace|off\n"
+     "error f:5: mode: none is none of trace|profile|off\n"
      "error f:6: no: there is no such key\n",
      "all that is wrong, each with its line"},
     {"[flowtapd]\nbacklog = 3\n\nbacklog = 4\n", "odd f:4: backlog: set in line 2, too; this one counts\n", "twice"},

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/mode.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/config.h"
+#include "daemon/daemon.h"
+#include "daemon/drain.h"
+#include "daemon/identity.h"
+#include "daemon/job.h"
+#include "daemon/log.h"
+
+static const char *const names[] = {
+#define FT_MODE_NAME(value, name, text) [value] = (text),
+    FT_MODES(FT_MODE_NAME)
+#undef FT_MODE_NAME
+};
+
+static int parse(const char *text, size_t length, enum ft_mode *out)
+{
+    for (int mode = 0; mode < FT_MODE_COUNT; mode++)
+        if (strlen(names[mode]) == length && memcmp(names[mode], text, length) == 0) {
+            *out = (enum ft_mode)mode;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+int ft_mode_parse(const char *text, enum ft_mode *out)
+{
+    return parse(text, strlen(text), out);
+}
+
+// One entry of a list: its name's bytes, its mode, and what follows. False where it is none.
+static bool next_entry(const char **list, const char **name, size_t *name_bytes, enum ft_mode *mode)
+{
+    const char *entry = *list, *end = strchrnul(entry, ',');
+    const char *equals = memchr(entry, '=', (size_t)(end - entry));
+    if (!equals || equals == entry || parse(equals + 1, (size_t)(end - equals - 1), mode) < 0)
+        return false;
+    *name = entry;
+    *name_bytes = (size_t)(equals - entry);
+    *list = *end ? end + 1 : end;
+    return true;
+}
+
+bool ft_mode_is_list(const char *text)
+{
+    const char *name;
+    size_t name_bytes;
+    enum ft_mode mode;
+    while (*text)
+        if (!next_entry(&text, &name, &name_bytes, &mode))
+            return false;
+    return true;
+}
+
+static bool is_user(const char *name, size_t bytes, uint32_t uid)
+{
+    char copy[64], strings[4096], *end;
+    struct passwd entry, *user = NULL;
+    if (bytes >= sizeof(copy))
+        return false;
+    memcpy(copy, name, bytes);
+    copy[bytes] = '\0';
+    unsigned long number = strtoul(copy, &end, 10);
+    if (!*end)
+        return number == uid;
+    return getpwnam_r(copy, &entry, strings, sizeof(strings), &user) == 0 && user && user->pw_uid == uid;
+}
+
+enum ft_mode ft_mode_of_user(const struct ft_config *config, uint32_t uid)
+{
+    const char *list = config->user_modes, *name;
+    size_t name_bytes;
+    enum ft_mode mode;
+    while (*list && next_entry(&list, &name, &name_bytes, &mode))
+        if (is_user(name, name_bytes, uid))
+            return mode;
+    return ft_mode_parse(config->mode, &mode) < 0 ? FT_MODE_TRACE : mode;
+}
+
+enum ft_mode ft_mode_of_process(const struct ft_config *config, const struct ft_process *process)
+{
+    enum ft_mode mode = ft_mode_of_user(config, process->uid), own;
+    struct ft_bytes value;
+    if (ft_identity_variable(process->environment, "FLOWTAP_MODE", &value) && parse(value.data, value.len, &own) == 0 &&
+        own > mode)
+        mode = own;
+    return mode;
+}
+
+// The process's sums stand under one of its threads.
+static uint32_t thread_of_sums(const struct ft_drain *drain, struct ft_process *process, uint32_t thread)
+{
+    if (process->sums_part != drain->part) {
+        process->sums_part = drain->part;
+        process->sums_thread = thread;
+    }
+    return process->sums_thread;
+}
+
+int ft_mode_put(struct ft_drain *drain, struct ft_process *process, struct ft_event *event)
+{
+    bool is_vfork_child = event->flags & FT_EVENT_F_VFORK_CHILD;
+    int r;
+    if (process->mode == FT_MODE_TRACE) {
+        r = ft_trace_writer_add(drain->writer, event);
+        process->rows_pending += r == 0;
+        return r;
+    }
+    if (!is_vfork_child)
+        event->thread = thread_of_sums(drain, process, event->thread);
+    event->flags |= process->is_capped && !is_vfork_child ? FT_EVENT_F_CAPPED : 0;
+    r = ft_trace_writer_add_profiled(drain->writer, event);
+    if (r == 0 && event->flags & FT_EVENT_F_CAPPED)
+        process->capped_pending++;
+    else if (r == 0)
+        process->rows_pending++;
+    return r;
+}
+
+static void cap(struct ft_job *job, struct ft_drain *drain, const char *key)
+{
+    struct ft_trace_loss loss = {.cause = FT_CAUSE_CAPPED, .when_ns = drain->now_ns};
+    job->is_capped = true;
+    ft_log(FT_LOG_INFO, "job %s (user %u): passed %s, from now on sums alone are kept", job->key, job->uid, key);
+    if (drain->writer)
+        ft_trace_writer_put_loss(drain->writer, &loss);
+}
+
+void ft_mode_check_cap(struct ft_job *job, struct ft_drain *drain)
+{
+    const struct ft_config *config = &job->daemon->config;
+    uint64_t bytes = job->bytes_before + (job->storage.writer ? ft_trace_writer_bytes(job->storage.writer) : 0);
+    if (!job->is_capped && config->max_events_per_job && job->events >= (uint64_t)config->max_events_per_job)
+        cap(job, drain, "max_events_per_job");
+    if (!job->is_capped && config->max_bytes_per_job_bytes && bytes >= (uint64_t)config->max_bytes_per_job_bytes)
+        cap(job, drain, "max_bytes_per_job");
+    if (!job->is_capped)
+        return;
+    for (struct ft_process *process = job->processes; process; process = process->next)
+        if (process->mode == FT_MODE_TRACE) {
+            process->mode = FT_MODE_PROFILE;
+            process->is_capped = true;
+        }
+}
