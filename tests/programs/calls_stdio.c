@@ -66,7 +66,7 @@ static void others(void)
     int a = 0;
     char word[16];
     FILE *f = CALL("fopen", "numbers", NA, NA, NA, fopen("numbers", "r"));
-    GIVES(2, SCANF_PREFIX "fscanf", "numbers", NA, NA, NA, fscanf(f, "%d %15s", &a, word));
+    GIVES(2, SCANF_NAME("__isoc99_fscanf", "__isoc23_fscanf"), "numbers", NA, NA, NA, fscanf(f, "%d %15s", &a, word));
     CHECK(a == 42);
     f = CALL("freopen", "in", NA, NA, NA, freopen("in", "r", f));
     CHECK(f);

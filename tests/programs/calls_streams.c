@@ -108,7 +108,7 @@ static void input(void)
     CHECK(CALL("gets", "input", NA, NA, NA, gets(buffer)));
     CHECK(CALL("__gets_chk", "input", NA, NA, NA, __gets_chk(buffer, 256)));
     GIVES(1, "scanf", "input", NA, NA, NA, plain_scanf("%d", &n));
-    GIVES(1, SCANF_PREFIX "scanf", "input", NA, NA, NA, scanf("%d", &n));
+    GIVES(1, SCANF_NAME("__isoc99_scanf", "__isoc23_scanf"), "input", NA, NA, NA, scanf("%d", &n));
 }
 
 static void positions(void)

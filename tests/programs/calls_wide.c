@@ -95,7 +95,7 @@ static void input(void)
     CHECK(CALL("fgetws_unlocked", "out", NA, NA, NA, fgetws_unlocked(line, 100, f)));
     CHECK(CALL("__fgetws_chk", "out", NA, NA, NA, __fgetws_chk(line, 100, 100, f)));
     CHECK(CALL("__fgetws_unlocked_chk", "out", NA, NA, NA, __fgetws_unlocked_chk(line, 100, 100, f)));
-    GIVES(1, SCANF_PREFIX "fwscanf", "out", NA, NA, NA, fwscanf(f, L"%d", &number));
+    GIVES(1, SCANF_NAME("__isoc99_fwscanf", "__isoc23_fwscanf"), "out", NA, NA, NA, fwscanf(f, L"%d", &number));
     CHECK(number == 7);
     GIVES(L'\n', "ungetwc", "out", NA, NA, NA, (long)ungetwc(L'\n', f));
     GIVES(0, "fclose", "out", NA, NA, NA, fclose(f));
@@ -110,7 +110,7 @@ static void numbers(void)
     CHECK(number == 20);
     GIVES(0, "fclose", "numbers", NA, NA, NA, fclose(f));
     GIVES(1, "wscanf", "input", NA, NA, NA, plain_wscanf(L"%d", &number));
-    GIVES(1, SCANF_PREFIX "wscanf", "input", NA, NA, NA, wscanf(L"%d", &number));
+    GIVES(1, SCANF_NAME("__isoc99_wscanf", "__isoc23_wscanf"), "input", NA, NA, NA, wscanf(L"%d", &number));
     GIVES(L'x', "getwchar", "input", NA, NA, NA, (long)getwchar());
     GIVES(L'y', "getwchar_unlocked", "input", NA, NA, NA, (long)getwchar_unlocked());
 }

@@ -23,9 +23,9 @@
 
 // What the headers make of scanf and its like.
 #if __GLIBC_PREREQ(2, 38)
-#define SCANF_PREFIX "__isoc23_"
+#define SCANF_NAME(older, newer) newer
 #else
-#define SCANF_PREFIX "__isoc99_"
+#define SCANF_NAME(older, newer) older
 #endif
 
 #define NA LONG_MIN
