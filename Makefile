@@ -105,6 +105,10 @@ DAEMON_SRC := $(wildcard daemon/*.c)
 CLI_SRC := $(wildcard client/cli/*.c)
 SHIM_SRC := $(wildcard client/shim/*.c client/shim/*.S)
 ANNOTATE_SRC := $(wildcard client/annotate/*.c)
+# Slurm's plugin is built where its header is; SLURM_CFLAGS says where that is elsewhere.
+SLURM_CFLAGS ?=
+HAS_SLURM := $(shell echo '\#include <slurm/spank.h>' | $(CC) $(SLURM_CFLAGS) -E -x c - >/dev/null 2>&1 && echo yes)
+SLURM_SRC := $(if $(HAS_SLURM),$(wildcard client/slurm/*.c))
 
 object = $(addprefix $(O)/$(1)/,$(addsuffix .o,$(basename $(2))))
 
@@ -116,6 +120,7 @@ CLI_OBJ := $(call object,obj,$(CLI_SRC))
 SHIM_OBJ := $(call object,obj,$(SHIM_SRC))
 SHIM_UNIT_OBJ := $(call object,obj/unit-shim,$(SHIM_SRC))
 ANNOTATE_OBJ := $(call object,obj,$(ANNOTATE_SRC))
+SLURM_OBJ := $(call object,obj,$(SLURM_SRC))
 
 PROTO_LIB := $(O)/lib/libflowtap-proto.a
 DAEMON_UNIT_LIB := $(O)/obj/unit-daemon.a
@@ -123,7 +128,7 @@ CLI_UNIT_LIB := $(O)/obj/unit-cli.a
 
 PROGRAMS := $(if $(CLI_SRC),$(O)/bin/flowtap) $(if $(DAEMON_SRC),$(O)/bin/flowtapd)
 LIBRARIES := $(if $(PROTO_OBJ),$(PROTO_LIB)) $(if $(SHIM_SRC),$(O)/lib/libflowtap-preload.so) \
-             $(if $(ANNOTATE_SRC),$(O)/lib/libflowtap.so)
+             $(if $(ANNOTATE_SRC),$(O)/lib/libflowtap.so) $(if $(SLURM_SRC),$(O)/lib/slurm/spank_flowtap.so)
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBRARIES)
@@ -205,10 +210,17 @@ $(O)/lib/libflowtap.so: $(ANNOTATE_OBJ)
 	$(Q)$(CC) -shared -Wl,-soname,libflowtap.so.$(ABI_VERSION) -Wl,-z,relro -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $^
 	@ln -sf libflowtap.so $@.$(ABI_VERSION)
 
+# Loaded by Slurm's programs, which have its symbols.
+$(SLURM_OBJ): HOST_CFLAGS = $(BASE_CFLAGS) $(FORTIFY) $(SLURM_CFLAGS) -fPIC
+$(O)/lib/slurm/spank_flowtap.so: $(SLURM_OBJ)
+	$(call say,LD)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -Wl,-z,relro -Wl,-z,now $(LDFLAGS) -o $@ $^
+
 # -------------------------------------------------------------------------------------------------------------- install
 
 MAN1 := $(wildcard client/cli/*.1)
-MAN8 := $(wildcard daemon/*.8)
+MAN8 := $(wildcard daemon/*.8 client/slurm/*.8)
 
 .PHONY: install uninstall
 install: all
@@ -218,6 +230,9 @@ install: all
 	install -m 644 $(O)/lib/libflowtap-preload.so $(DESTDIR)$(LIBDIR)/
 	install -m 644 $(O)/lib/libflowtap.so $(DESTDIR)$(LIBDIR)/libflowtap.so.$(ABI_VERSION)
 	ln -sf libflowtap.so.$(ABI_VERSION) $(DESTDIR)$(LIBDIR)/libflowtap.so
+	install -d $(DESTDIR)$(LIBDIR)/slurm
+	$(if $(SLURM_SRC),install -m 644 $(O)/lib/slurm/spank_flowtap.so $(DESTDIR)$(LIBDIR)/slurm/)
+	install -m 755 client/slurm/task-prolog $(DESTDIR)$(LIBDIR)/slurm/
 	install -m 644 client/annotate/flowtap.h $(DESTDIR)$(INCLUDEDIR)/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|' client/annotate/flowtap.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/flowtap.pc
@@ -234,7 +249,7 @@ install: all
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,flowtap flowtapd)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libflowtap-preload.so libflowtap.so libflowtap.so.$(ABI_VERSION) \
-		pkgconfig/flowtap.pc)
+		pkgconfig/flowtap.pc slurm/spank_flowtap.so slurm/task-prolog)
 	rm -f $(DESTDIR)$(INCLUDEDIR)/flowtap.h
 	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(notdir $(MAN1))) $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN8)))
 	rm -f $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf.new

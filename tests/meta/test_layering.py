@@ -12,6 +12,7 @@ ALLOWED = {
     "daemon": ["proto"],
     "client/cli": ["proto"],
     "client/annotate": [],
+    "client/slurm": [],
     "client/shim": ["proto"],
 }
 
@@ -51,6 +52,12 @@ def test_proto_includes_nothing_but_libc_zlib_and_protobuf_c():
     forbidden = ("uv.h", "systemd/", "cmocka")
     wrong = [f"{path} includes <{name}>" for path in tree.sources(".c", ".h", under="proto/")
              for name in re.findall(r"^\s*#\s*include\s*<([^>]+)>", tree.text(path), re.M) if name.startswith(forbidden)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_the_plugin_knows_slurm():
+    wrong = [f"{path} includes <{name}>" for path in tree.sources(".c", ".h") if not str(path).startswith("client/slurm/")
+             for name in re.findall(r"^\s*#\s*include\s*<(slurm/[^>]+)>", tree.text(path), re.M)]
     assert not wrong, "\n".join(wrong)
 
 
