@@ -95,9 +95,13 @@ static int64_t linger(struct ft_job *job)
     const struct ft_config *config = &job->daemon->config;
     bool is_session = job->identity.source == FT_JOB_SOURCE_SESSION;
     int64_t until_ns = job->empty_since_ns + (is_session ? config->session_linger_ns : config->job_linger_ns);
-    if (now_ns >= until_ns)
-        atomic_store(&job->is_finishing, true);
-    return until_ns;
+    if (now_ns < until_ns)
+        return until_ns;
+    ft_listener_accept_all(job->daemon); // who waits in the queue may be of this job
+    if (job->process_count)
+        return INT64_MAX; // it was woken
+    atomic_store(&job->is_finishing, true);
+    return now_ns;
 }
 
 static void after_pass(uv_work_t *work, int status)

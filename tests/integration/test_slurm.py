@@ -65,7 +65,7 @@ def cluster(request):
 @pytest.fixture
 def daemon(tap, cluster):
     """A flowtapd that any user's tasks reach; the plugin is told where."""
-    one = tap.daemon("job_linger=500ms")
+    one = tap.daemon("job_linger=1s")
     for path in (tap.folder, one.folder):
         os.chmod(path, 0o755)
     cluster.plugstack(f"socket={one.socket}")
@@ -81,14 +81,14 @@ def spool_of(daemon, user="root"):
     return daemon.spool / str(pwd.getpwnam(user).pw_uid)
 
 
-def final_trace(daemon, user="root"):
-    """The one job of that user, when it has ended: while the daemon goes on."""
+def final_trace(daemon, processes, user="root"):
+    """The one job of that user, when it has ended, with so many processes at least: while the daemon goes on."""
     def is_final():
         folders = list(spool_of(daemon, user).glob("*"))
         if not folders or not list(folders[0].glob("*.flow")):
             return False
-        done = harness.read_command("info", "--json", folders[0])
-        return done.returncode == 0 and all(one["closed"] for one in json.loads(done.stdout)["files"])
+        files = json.loads(harness.read_command("info", "--json", folders[0]).stdout or b'{"files": []}')["files"]
+        return files and all(one["closed"] for one in files) and sum(one["processes"] for one in files) >= processes
     harness.wait_until("the job's trace to be final", is_final)
     assert daemon.process.poll() is None
     folders = list(spool_of(daemon, user).iterdir())
@@ -105,7 +105,7 @@ def source(cluster):
 def test_a_job_is_one_and_its_processes_know_their_rank(cluster, daemon):
     done = ran(cluster.call("srun", "--flowtap", f"-n{RANKS}", "sh", "-c", f"echo $SLURM_JOB_ID; exec {PYTHON} -c \"$0\"", POOL))
     job = done.stdout.split()[0].decode()
-    trace = final_trace(daemon)
+    trace = final_trace(daemon, 4 * RANKS)
     processes = trace.processes()
     assert trace.path.name == job and trace.gaps() == []
     ranks = collections.Counter((p["rank"], p["local_rank"]) for p in processes)
@@ -129,7 +129,7 @@ def test_jobs_of_two_users_at_once_stay_apart(cluster, daemon):
         ran(harness.finish(one, one.args, deadline=120))
     jobs = set()
     for i, user in enumerate(users):
-        trace = final_trace(daemon, user)
+        trace = final_trace(daemon, 1, user)
         jobs.add(trace.path.name)
         assert {p["uid"] for p in trace.processes()} == {pwd.getpwnam(user).pw_uid}
         assert {p["job"] for p in trace.processes()} == {trace.path.name}
@@ -147,7 +147,7 @@ def test_a_job_that_is_killed_is_whole(cluster, daemon):
     assert len(jobs) == 1
     ran(cluster.call("scancel", jobs[0].decode()))
     harness.finish(one, one.args, deadline=120)
-    trace = final_trace(daemon)
+    trace = final_trace(daemon, 1)
     process = trace.processes()[-1]
     assert process["exit"]["signal"] == signal.SIGKILL and process["job"] == jobs[0].decode()
     # Each write that it made, but for one that the kill may have caught between its return and its record.
@@ -163,7 +163,7 @@ def test_a_batch_script_and_its_steps_are_one_job(cluster, daemon):
     done = cluster.call("sbatch", "--flowtap", "-n2", "-W", "-o", out, script)
     assert done.returncode == 0, (done.stderr, out.read_text())
     job = re.search(rb"job (\d+)", done.stdout)[1].decode()
-    trace = final_trace(daemon)
+    trace = final_trace(daemon, 5)
     assert trace.path.name == job
     steps = collections.Counter(p["step"] for p in trace.processes() if p["exe"].endswith("true"))
     assert steps == {"0": 2}, out.read_text()
@@ -214,5 +214,5 @@ def test_a_task_prolog_does_without_the_plugin(cluster, daemon):
     env = {"FLOWTAP_SOCKET": daemon.socket, "FLOWTAP_LIBRARY": cluster.library}
     ran(cluster.call("srun", prolog, "true", env=env))
     ran(cluster.call("srun", prolog, "-n2", PYTHON, "-c", "", env={**env, "FLOWTAP": "1"}))
-    trace = final_trace(daemon)
+    trace = final_trace(daemon, 2)
     assert sorted(p["rank"] for p in trace.processes()) == [0, 1]
