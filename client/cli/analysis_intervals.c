@@ -6,7 +6,7 @@
 
 #include "client/cli/cli.h"
 
-enum { DIGIT_BITS = 10 };
+enum { DIGIT_BITS = 10, BUCKET_BITS = 12, BUCKET_WANTED = 8, BUCKET_MOST = 256 };
 
 void ft_intervals_fini(struct ft_intervals *list)
 {
@@ -76,45 +76,136 @@ static void join(struct ft_intervals *list)
     list->count = list->count ? kept + 1 : 0;
 }
 
-/* Orders a list by start, some bits of it after the other, the lowest first: no branches that chance decides. */
-static void sort(struct ft_intervals *list, int64_t min, int64_t max)
+/* Bits of the starts above the smallest one. */
+static unsigned bits_of(const struct ft_interval *items, size_t count, int64_t *min)
 {
-    uint64_t range = (uint64_t)max - (uint64_t)min;
-    unsigned bits = range ? 64 - (unsigned)__builtin_clzll(range) : 0;
-    unsigned passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS, width = passes ? (bits + passes - 1) / passes : 0;
-    struct ft_interval *from = list->items, *to = passes ? ft_cli_realloc(NULL, list->space, sizeof(*to)) : NULL;
-    for (unsigned pass = 0; pass < passes; pass++) {
-        uint32_t next[1 << DIGIT_BITS] = {0};
-        unsigned shift = pass * width, mask = (1U << width) - 1;
-        uint32_t sum = 0;
-        for (size_t i = 0; i < list->count; i++) {
-            next[((uint64_t)from[i].start - (uint64_t)min) >> shift & mask]++;
-        }
-        for (unsigned digit = 0; digit <= mask; digit++) {
-            uint32_t here = next[digit];
-            next[digit] = sum;
-            sum += here;
-        }
-        for (size_t i = 0; i < list->count; i++) {
-            to[next[((uint64_t)from[i].start - (uint64_t)min) >> shift & mask]++] = from[i];
-        }
-        struct ft_interval *sorted = to;
-        to = from;
-        from = sorted;
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        int64_t start = items[i].start;
+        least = start < least ? start : least;
+        most = start > most ? start : most;
     }
-    list->items = from;
-    free(to);
+    uint64_t range = count ? (uint64_t)most - (uint64_t)least : 0;
+    *min = least;
+    return range ? 64 - (unsigned)__builtin_clzll(range) : 0;
+}
+
+/* Moves all to `to`, by `width` bits of their starts; `ends`: where those of each value end there. */
+static void distribute(const struct ft_interval *items, size_t count, struct ft_interval *to, int64_t min,
+                       unsigned shift, unsigned width, uint32_t *ends)
+{
+    uint32_t mask = (uint32_t)((1U << width) - 1), sum = 0;
+    memset(ends, 0, sizeof(*ends) << width);
+    for (size_t i = 0; i < count; i++) {
+        ends[((uint64_t)items[i].start - (uint64_t)min) >> shift & mask]++;
+    }
+    for (uint32_t digit = 0; digit <= mask; digit++) {
+        uint32_t here = ends[digit];
+        ends[digit] = sum;
+        sum += here;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[ends[((uint64_t)items[i].start - (uint64_t)min) >> shift & mask]++] = items[i];
+    }
+}
+
+/* Some bits after the other, the lowest first: no branches that chance decides. Which of the two holds the result. */
+static struct ft_interval *sort_by_digits(struct ft_interval *items, size_t count, struct ft_interval *to, int64_t min,
+                                          unsigned bits)
+{
+    unsigned passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS, width = passes ? (bits + passes - 1) / passes : 0;
+    uint32_t ends[1 << DIGIT_BITS];
+    for (unsigned pass = 0; pass < passes; pass++) {
+        distribute(items, count, to, min, pass * width, width, ends);
+        struct ft_interval *sorted = to;
+        to = items;
+        items = sorted;
+    }
+    return items;
+}
+
+/* Those of one bucket are few and, coming from a few threads, nearly in order. */
+static void sort_buckets(struct ft_interval *items, const uint32_t *ends, unsigned width)
+{
+    for (uint32_t bucket = 0, begin = 0; bucket < 1U << width; begin = ends[bucket++]) {
+        for (uint32_t i = begin + 1; i < ends[bucket]; i++) {
+            struct ft_interval one = items[i];
+            uint32_t at = i;
+            for (; at > begin && items[at - 1].start > one.start; at--) {
+                items[at] = items[at - 1];
+            }
+            items[at] = one;
+        }
+    }
+}
+
+static bool has_full_bucket(const uint32_t *ends, unsigned width)
+{
+    bool has = ends[0] > BUCKET_MOST;
+    for (uint32_t bucket = 1; bucket < 1U << width; bucket++) {
+        has |= ends[bucket] - ends[bucket - 1] > BUCKET_MOST;
+    }
+    return has;
+}
+
+/*
+ * What happened in a block is spread over its time: so one distribution by the highest bits, and then each bucket by
+ * itself. Where it is not spread, bits after bits.
+ */
+static struct ft_interval *sort(struct ft_interval *items, size_t count, struct ft_interval *to)
+{
+    uint32_t ends[1 << BUCKET_BITS];
+    int64_t min;
+    unsigned bits = bits_of(items, count, &min), width = 1;
+    if (bits == 0) {
+        return items;
+    }
+    while (width < BUCKET_BITS && count >> width > BUCKET_WANTED) {
+        width++;
+    }
+    width = width < bits ? width : bits;
+    distribute(items, count, to, min, bits - width, width, ends);
+    if (has_full_bucket(ends, width)) {
+        return sort_by_digits(items, count, to, min, bits);
+    }
+    sort_buckets(to, ends, width);
+    return to;
+}
+
+void ft_intervals_reserve(struct ft_intervals *list, size_t count)
+{
+    if (count > list->space - list->count) {
+        list->space = list->count + count + list->space / 2;
+        list->items = ft_cli_realloc(list->items, list->space, sizeof(*list->items));
+    }
+}
+
+void ft_intervals_sort(struct ft_intervals *list, size_t first, struct ft_intervals *scratch)
+{
+    size_t count = list->count - first;
+    scratch->count = 0;
+    if (scratch->space < list->space) { /* the two may change places, and the list's room is kept */
+        free(scratch->items);
+        scratch->items = ft_cli_alloc(list->space * sizeof(*scratch->items));
+        scratch->space = list->space;
+    }
+    if (count == 0 || sort(list->items + first, count, scratch->items) != scratch->items) {
+        return;
+    }
+    if (first == 0) {
+        struct ft_intervals sorted = {.items = scratch->items, .count = count, .space = scratch->space};
+        *scratch = *list;
+        *list = sorted;
+    } else {
+        memcpy(list->items + first, scratch->items, count * sizeof(*list->items));
+    }
 }
 
 void ft_intervals_normalize(struct ft_intervals *list)
 {
     size_t pieces = list->count > 0;
-    int64_t min = INT64_MAX, max = INT64_MIN;
-    for (size_t i = 0; i < list->count; i++) {
-        int64_t start = list->items[i].start;
-        pieces += i > 0 && start < list->items[i - 1].start;
-        min = start < min ? start : min;
-        max = start > max ? start : max;
+    for (size_t i = 1; i < list->count; i++) {
+        pieces += list->items[i].start < list->items[i - 1].start;
     }
     if (pieces == 2) {
         struct ft_interval *other = ft_cli_realloc(NULL, list->space, sizeof(*other)), *merged = other;
@@ -123,7 +214,9 @@ void ft_intervals_normalize(struct ft_intervals *list)
         list->items = merged;
         free(other);
     } else if (pieces > 2) {
-        sort(list, min, max);
+        struct ft_intervals scratch = {0};
+        ft_intervals_sort(list, 0, &scratch);
+        ft_intervals_fini(&scratch);
     }
     join(list);
 }
@@ -174,63 +267,4 @@ size_t ft_intervals_above(const struct ft_intervals *list, int64_t mark)
         from--;
     }
     return from;
-}
-
-void ft_sweep_fini(struct ft_sweep *sweep)
-{
-    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        ft_intervals_fini(&sweep->pending[kind]);
-    }
-}
-
-void ft_sweep_add(struct ft_sweep *sweep, enum ft_sweep_kind kind, struct ft_intervals *list)
-{
-    struct ft_intervals *pending = &sweep->pending[kind];
-    if (pending->count == 0) {
-        struct ft_intervals taken = *list;
-        *list = *pending;
-        *pending = taken;
-        return;
-    }
-    ft_intervals_merge(pending, list);
-}
-
-/* What of a list lies above the watermark, in place: the list's first interval there is cut for as long as it is used. */
-struct above {
-    struct ft_intervals part;
-    int64_t start; /* of that interval before the cut */
-};
-
-static struct above cut(struct ft_intervals *list, int64_t watermark)
-{
-    size_t from = ft_intervals_above(list, watermark);
-    struct above above = {.part.items = list->items ? list->items + from : NULL, .part.count = list->count - from};
-    if (above.part.count > 0) {
-        above.start = above.part.items->start;
-        above.part.items->start = above.start < watermark ? watermark : above.start;
-    }
-    return above;
-}
-
-/* Drops what was above, and ends the interval that was cut at the watermark. */
-static void drop(struct ft_intervals *list, const struct above *above, int64_t watermark)
-{
-    list->count -= above->part.count;
-    if (above->part.count > 0 && above->start < watermark) {
-        list->items[list->count++] = (struct ft_interval){.start = above->start, .end = watermark};
-    }
-}
-
-void ft_sweep_settle(struct ft_sweep *sweep, int64_t watermark)
-{
-    struct above above[FT_SWEEP_COUNT];
-    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        above[kind] = cut(&sweep->pending[kind], watermark);
-        sweep->total_ns[kind] += ft_intervals_length(&above[kind].part);
-    }
-    sweep->io_and_compute_ns += ft_intervals_common(&above[FT_SWEEP_IO].part, &above[FT_SWEEP_COMPUTE].part);
-    sweep->app_io_and_compute_ns += ft_intervals_common(&above[FT_SWEEP_APP_IO].part, &above[FT_SWEEP_COMPUTE].part);
-    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        drop(&sweep->pending[kind], &above[kind], watermark);
-    }
 }

@@ -13,6 +13,7 @@
 #ifndef FT_CLI_ANALYSIS_INTERVALS_H
 #define FT_CLI_ANALYSIS_INTERVALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,10 @@ static inline __attribute__((always_inline)) void ft_intervals_add(struct ft_int
         ft_intervals_append(list, start, end);
     }
 }
+/* Orders what stands from `first` on by start; `scratch` is memory that is kept between calls. */
+void ft_intervals_sort(struct ft_intervals *list, size_t first, struct ft_intervals *scratch);
+/* Room for so many more. */
+void ft_intervals_reserve(struct ft_intervals *list, size_t count);
 /* Any list becomes normal. */
 void ft_intervals_normalize(struct ft_intervals *list);
 /* Both normal; `list` becomes their union. */
@@ -52,18 +57,45 @@ int64_t ft_intervals_common(const struct ft_intervals *a, const struct ft_interv
 /* First interval of a normal list of which some lies above the mark; the list's count where there is none. */
 size_t ft_intervals_above(const struct ft_intervals *list, int64_t mark);
 
-enum ft_sweep_kind { FT_SWEEP_IO, FT_SWEEP_APP, FT_SWEEP_COMPUTE, FT_SWEEP_APP_IO, FT_SWEEP_COUNT };
+/*
+ * IO: calls that count as read, write or metadata. READ, WRITE: those that move data that way. MOVE: either. APP: spans of
+ * the application; COMPUTE and APP_IO those of certain categories.
+ */
+enum ft_sweep_kind {
+    FT_SWEEP_IO,
+    FT_SWEEP_READ,
+    FT_SWEEP_WRITE,
+    FT_SWEEP_MOVE,
+    FT_SWEEP_APP,
+    FT_SWEEP_COMPUTE,
+    FT_SWEEP_APP_IO,
+    FT_SWEEP_COUNT
+};
 
-struct ft_sweep {
-    struct ft_intervals pending[FT_SWEEP_COUNT];
+struct ft_sweep_totals {
     int64_t total_ns[FT_SWEEP_COUNT];
     int64_t io_and_compute_ns, app_io_and_compute_ns;
 };
 
+struct ft_sweep {
+    struct ft_intervals pending[FT_SWEEP_COUNT];
+    struct ft_sweep_totals totals;
+};
+
+/* The normal lists of one block, and their lengths; of one process or of all. They are only read. */
+struct ft_sweep_block {
+    struct ft_intervals lists[FT_SWEEP_COUNT];
+    struct ft_sweep_totals totals;
+};
+
 void ft_sweep_fini(struct ft_sweep *sweep);
-/* A normal list of one block, which may be taken: what it holds afterwards says nothing. */
-void ft_sweep_add(struct ft_sweep *sweep, enum ft_sweep_kind kind, struct ft_intervals *list);
-/* No later list reaches above the watermark; INT64_MIN: there is none. */
+/* Fills in the totals. */
+void ft_sweep_block_measure(struct ft_sweep_block *block);
+/* Adds the next block, and settles. `watermark`: no later block reaches above it; INT64_MIN: there is none. */
+void ft_sweep_add(struct ft_sweep *sweep, const struct ft_sweep_block *block, int64_t watermark);
+bool ft_sweep_is_empty(const struct ft_sweep *sweep);
+/* The same without a block. */
 void ft_sweep_settle(struct ft_sweep *sweep, int64_t watermark);
+void ft_sweep_totals_add(struct ft_sweep_totals *to, const struct ft_sweep_totals *from);
 
 #endif

@@ -7,23 +7,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/cli/analysis_scan_order.h"
 #include "client/cli/analysis_scan_part.h"
 #include "client/cli/cli.h"
 
-enum { WORKERS_MAX = 8 };
+enum { WORKERS_MAX = 8, AHEAD = 8 };
 
-struct ordered_block {
-    uint32_t reader, block, rows;
-    int64_t end_ns; /* since the epoch */
-};
+/* Instead of a count: the entry's file has several paths. */
+#define HAS_PATHS (UINT32_C(1) << 31)
 
 /* Blocks are taken in order by tickets; a worker waits for its turn before it touches what is shared. */
 struct queue {
     pthread_mutex_t lock;
     pthread_cond_t turned;
-    const struct ordered_block *blocks;
+    const struct ft_scan_block *blocks;
     size_t count, next_ticket, turn;
-    struct ft_sweep *sweep;
+    struct ft_scan *scan;
+    struct ft_scan_work *work;
+    struct ft_scan_endings endings;
+    uint32_t *touched_by; /* by entry: processes */
+    struct ft_scan_pair *shared;
+    size_t shared_count, shared_space;
     struct ft_progress *progress;
     uint64_t bad_blocks;
 };
@@ -36,49 +40,81 @@ struct worker {
     pthread_t thread;
 };
 
-static int later_end_first(const void *a_untyped, const void *b_untyped)
+/* Entries of a file with several paths are counted at the end, when it is known which of them are one. */
+static void keep_shared(struct queue *queue, uint32_t process, uint32_t entry)
 {
-    const struct ordered_block *a = a_untyped, *b = b_untyped;
-    return a->end_ns != b->end_ns ? (a->end_ns < b->end_ns ? 1 : -1) : 0;
+    if (queue->shared_count == queue->shared_space) {
+        queue->shared_space = queue->shared_space ? queue->shared_space * 2 : 256;
+        queue->shared = ft_cli_realloc(queue->shared, queue->shared_space, sizeof(*queue->shared));
+    }
+    queue->shared[queue->shared_count++] = (struct ft_scan_pair){.process = process, .entry = entry};
 }
 
-static struct ordered_block *order_blocks(const struct ft_trace_set *set, size_t *count)
+static void take_touched(struct queue *queue, uint32_t process)
 {
-    const struct ft_trace_set_block *blocks = ft_trace_set_blocks(set, count);
-    struct ordered_block *ordered = ft_cli_alloc(*count * sizeof(*ordered));
-    for (size_t i = 0; i < *count; i++) {
-        size_t in_reader;
-        const struct ft_trace_block *heads =
-            ft_trace_reader_blocks(ft_trace_set_reader(set, blocks[i].reader), &in_reader);
-        const struct ft_trace_block *head = &heads[blocks[i].block];
-        ordered[i] = (struct ordered_block){
-            .reader = blocks[i].reader,
-            .block = blocks[i].block,
-            .rows = head->rows,
-            .end_ns = ft_trace_set_realtime_ns(set, blocks[i].reader, head->end_ns),
-        };
+    size_t count;
+    uint32_t *entries = ft_touched_take(&queue->work->touched, process, &count);
+    for (size_t i = 0; i < count; i++) {
+        __builtin_prefetch(&queue->touched_by[entries[i + AHEAD < count ? i + AHEAD : i]], 1);
+        if (queue->touched_by[entries[i]] & HAS_PATHS) {
+            keep_shared(queue, process, entries[i]);
+        } else {
+            queue->touched_by[entries[i]]++;
+        }
     }
-    if (*count > 1) {
-        qsort(ordered, *count, sizeof(*ordered), later_end_first);
-    }
-    return ordered;
+    free(entries);
 }
 
-/* In turn: the block's intervals go into the sweep. `is_good`: the block could be decoded. */
+/* In turn: what the block's rows were goes into what is kept for all. */
+static void keep_block(struct queue *queue, const struct ft_scan_part *part, const struct ft_scan_block *block)
+{
+    if (queue->work->parts & FT_SCAN_PROCESS_TIMES) {
+        ft_process_times_add(&queue->scan->times, block->host, &part->busy, block->watermark_ns);
+    }
+    for (size_t i = part->access_count; i-- > 0;) {
+        ft_access_add(&queue->scan->access, &part->accesses[i]);
+    }
+}
+
+/* The same for the unions of the whole job, whose blocks are those of all hosts. */
+static void sweep_block(struct queue *queue, const struct ft_scan_part *part, size_t ticket, bool is_good)
+{
+    int64_t watermark_ns = ticket + 1 < queue->count ? queue->blocks[ticket + 1].end_ns : INT64_MIN;
+    if (is_good && queue->work->parts & FT_SCAN_UNIONS) {
+        ft_sweep_add(&queue->scan->sweep, &part->busy.whole, watermark_ns);
+    } else {
+        ft_sweep_settle(&queue->scan->sweep, watermark_ns);
+    }
+}
+
+static void end_processes(struct queue *queue, uint32_t host, int64_t watermark_ns)
+{
+    uint32_t process;
+    while (queue->work->parts & FT_SCAN_FILES &&
+           (process = ft_scan_endings_next(&queue->endings, host, watermark_ns)) != FT_TRACE_SET_NONE) {
+        take_touched(queue, process);
+    }
+}
+
+/* `is_good`: the block could be decoded. */
 static void hand_over(struct worker *worker, size_t ticket, bool is_good)
 {
     struct queue *queue = worker->queue;
+    const struct ft_scan_block *block = &queue->blocks[ticket];
     pthread_mutex_lock(&queue->lock);
     while (queue->turn != ticket) {
         pthread_cond_wait(&queue->turned, &queue->lock);
     }
     pthread_mutex_unlock(&queue->lock);
-    for (int kind = 0; is_good && kind < FT_SWEEP_COUNT; kind++) {
-        ft_sweep_add(queue->sweep, (enum ft_sweep_kind)kind, &worker->part.lists[kind]);
+    if (is_good) {
+        keep_block(queue, &worker->part, block);
     }
-    ft_sweep_settle(queue->sweep, ticket + 1 < queue->count ? queue->blocks[ticket + 1].end_ns : INT64_MIN);
+    sweep_block(queue, &worker->part, ticket, is_good);
+    if (block->watermark_ns != INT64_MIN) {
+        end_processes(queue, block->host, block->watermark_ns);
+    }
     if (queue->progress) {
-        ft_progress_step(queue->progress, queue->blocks[ticket].rows);
+        ft_progress_step(queue->progress, block->rows);
     }
     pthread_mutex_lock(&queue->lock);
     queue->bad_blocks += !is_good;
@@ -88,7 +124,7 @@ static void hand_over(struct worker *worker, size_t ticket, bool is_good)
 }
 
 /* Adds a block up; false where it is damaged. */
-static bool add_block(struct worker *worker, const struct ordered_block *block)
+static bool add_block(struct worker *worker, const struct ft_scan_block *block)
 {
     const struct ft_scan_work *common = worker->part.work;
     const struct ft_where *where = worker->selector.where;
@@ -125,7 +161,7 @@ static void *work(void *worker_untyped)
     }
 }
 
-static void add_process_sum(struct ft_process_sum *to, const struct ft_process_sum *from)
+void ft_process_sum_add(struct ft_process_sum *to, const struct ft_process_sum *from)
 {
     to->events += from->events;
     to->read_bytes += from->read_bytes;
@@ -138,13 +174,17 @@ static void add_process_sum(struct ft_process_sum *to, const struct ft_process_s
 static void add_part(struct ft_scan *scan, const struct ft_scan_part *part)
 {
     for (size_t p = 0; p < scan->process_count; p++) {
-        add_process_sum(&scan->processes[p], &part->processes[p]);
+        ft_process_sum_add(&scan->processes[p], &part->processes[p]);
     }
     ft_reuse_marks_append(&scan->marks, &part->marks);
+    for (int side = 0; side < 2; side++) {
+        scan->access.counts.sequential[side] += part->access_counts.sequential[side];
+        scan->access.counts.random[side] += part->access_counts.random[side];
+    }
     scan->rows += part->rows;
 }
 
-static int start_workers(struct worker *workers, int wanted, struct queue *queue, struct ft_scan_work *common)
+static int start_workers(struct worker *workers, int wanted, struct queue *queue)
 {
     int started = 0;
     for (int i = 0; i < wanted; i++) {
@@ -153,10 +193,10 @@ static int start_workers(struct worker *workers, int wanted, struct queue *queue
             break;
         }
         worker->queue = queue;
-        if (common->where) {
-            ft_selector_init(&worker->selector, common->where);
+        if (queue->work->where) {
+            ft_selector_init(&worker->selector, queue->work->where);
         }
-        ft_scan_part_init(&worker->part, common);
+        ft_scan_part_init(&worker->part, queue->work);
         /* The last one works in this thread. */
         if (i + 1 < wanted && pthread_create(&worker->thread, NULL, work, worker) != 0) {
             started++;
@@ -167,14 +207,14 @@ static int start_workers(struct worker *workers, int wanted, struct queue *queue
     return started;
 }
 
-static void run_workers(struct ft_scan *scan, struct queue *queue, struct ft_scan_work *common)
+static void run_workers(struct ft_scan *scan, struct queue *queue)
 {
     struct worker workers[WORKERS_MAX];
     memset(workers, 0, sizeof(workers));
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int wanted = processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (int)processors;
     wanted = queue->count < 4 ? 1 : wanted;
-    int started = start_workers(workers, wanted, queue, common);
+    int started = start_workers(workers, wanted, queue);
     for (int i = started - 1; i >= 0; i--) {
         if (i == started - 1) {
             work(&workers[i]);
@@ -188,44 +228,85 @@ static void run_workers(struct ft_scan *scan, struct queue *queue, struct ft_sca
         ft_selector_fini(&workers[i].selector);
         ft_trace_decoder_destroy(workers[i].decoder);
     }
+    ft_access_end(&scan->access);
     scan->bad_blocks = queue->bad_blocks + (queue->count - queue->turn);
 }
 
-int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
-                       const struct ft_where *where, const struct ft_scan *whole, struct ft_progress *progress)
+/* All that is left, and then files with several paths. */
+static void end_files(struct ft_scan *scan, struct queue *queue, const struct ft_scan *whole)
+{
+    for (uint32_t p = 0; p < scan->process_count; p++) {
+        take_touched(queue, p);
+    }
+    for (size_t f = 0; f < scan->file_count; f++) {
+        scan->files[f].processes = queue->touched_by[f] & ~HAS_PATHS;
+    }
+    ft_scan_join_files(scan, queue->shared, queue->shared_count, whole);
+}
+
+static void init_scan(struct ft_scan *scan, const struct ft_trace_set *set)
 {
     memset(scan, 0, sizeof(*scan));
     ft_entries_read(&scan->entries, set);
     scan->file_count = scan->entries.count;
     scan->process_count = ft_trace_set_process_count(set);
-    scan->files = ft_cli_alloc(scan->file_count * sizeof(*scan->files));
+    scan->files = ft_cli_alloc((scan->file_count + 1) * sizeof(*scan->files));
     scan->processes = ft_cli_alloc(scan->process_count * sizeof(*scan->processes));
     for (size_t f = 0; f < scan->file_count; f++) {
         scan->files[f].first_ns = INT64_MAX;
     }
-    struct queue queue = {.sweep = &scan->sweep, .progress = progress};
-    struct ordered_block *blocks = order_blocks(set, &queue.count);
+    ft_process_times_init(&scan->times, scan->process_count, ft_trace_set_host_count(set));
+    ft_access_init(&scan->access, ft_trace_set_thread_count(set));
+}
+
+static size_t most_file_ids(const struct ft_trace_set *set)
+{
+    size_t most = 0;
+    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        size_t max = ft_trace_reader_file_max(ft_trace_set_reader(set, r));
+        most = max > most ? max : most;
+    }
+    return most + 2;
+}
+
+int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
+                       const struct ft_where *where, const struct ft_scan *whole, struct ft_progress *progress)
+{
+    init_scan(scan, set);
     struct ft_scan_work common = {.set = set,
                                   .entries = &scan->entries,
                                   .calls = ft_scan_make_calls(set),
                                   .files = scan->files,
                                   .process_count = scan->process_count,
+                                  .place_count = most_file_ids(set),
                                   .where = where,
                                   .parts = parts};
+    struct queue queue = {.scan = scan,
+                          .work = &common,
+                          .progress = progress,
+                          .touched_by = ft_cli_alloc(scan->file_count * sizeof(uint32_t))};
+    for (size_t f = 0; f < scan->file_count; f++) {
+        queue.touched_by[f] = scan->entries.items[f].path_id != FT_ENTRY_NONE ? HAS_PATHS : 0;
+    }
+    struct ft_scan_block *blocks = ft_scan_order_blocks(set, &queue.count);
     queue.blocks = blocks;
+    ft_scan_endings_init(&queue.endings, set);
     ft_touched_init(&common.touched, scan->process_count, scan->file_count);
     pthread_mutex_init(&common.files_lock, NULL);
     pthread_mutex_init(&queue.lock, NULL);
     pthread_cond_init(&queue.turned, NULL);
-    run_workers(scan, &queue, &common);
+    run_workers(scan, &queue);
     if (parts & FT_SCAN_FILES) {
-        ft_scan_join_files(scan, &common.touched, whole);
+        end_files(scan, &queue, whole);
     }
     pthread_mutex_destroy(&common.files_lock);
     ft_touched_fini(&common.touched);
+    ft_scan_endings_fini(&queue.endings);
     pthread_cond_destroy(&queue.turned);
     pthread_mutex_destroy(&queue.lock);
-    free(common.calls);
+    ft_scan_free_calls(common.calls, set);
+    free(queue.touched_by);
+    free(queue.shared);
     free(blocks);
     return 0;
 }
@@ -243,6 +324,8 @@ void ft_scan_fini(struct ft_scan *scan)
     ft_reuse_marks_fini(&scan->marks);
     free(scan->processes);
     ft_sweep_fini(&scan->sweep);
+    ft_process_times_fini(&scan->times);
+    ft_access_fini(&scan->access);
 }
 
 size_t ft_scan_count_files(const struct ft_scan *scan)

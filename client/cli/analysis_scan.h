@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * One pass over all events: totals per file and per process, and the unions over time. Blocks are decoded by a few
- * threads, in descending order of their ends (analysis_intervals.h says why), only the columns that are needed.
+ * One pass over all events: totals per file and per process, the unions over time, and how files were accessed. Blocks
+ * are decoded by a few threads, in descending order of their ends (analysis_intervals.h says why), only the columns that
+ * are needed. Memory goes with the files and processes of the trace, not with its events.
  */
 #ifndef FT_CLI_ANALYSIS_SCAN_H
 #define FT_CLI_ANALYSIS_SCAN_H
 
+#include "client/cli/analysis_access.h"
+#include "client/cli/analysis_busy.h"
 #include "client/cli/analysis_entries.h"
-#include "client/cli/analysis_intervals.h"
+#include "client/cli/analysis_process_times.h"
 #include "client/cli/analysis_reuse.h"
 #include "client/cli/analysis_scan_files.h"
 #include "client/cli/filter.h"
@@ -29,12 +32,20 @@ struct ft_scan {
     struct ft_reuse_marks marks;
     struct ft_process_sum *processes; /* by process index of the set */
     size_t process_count;
-    struct ft_sweep sweep;
+    struct ft_sweep sweep;         /* its totals, of all processes */
+    struct ft_process_times times; /* its totals, by process */
+    struct ft_access access;       /* its counts */
     uint64_t rows, bad_blocks;
 };
 
-/* Which parts are wanted: less is faster. */
-enum { FT_SCAN_FILES = 1, FT_SCAN_PROCESSES = 2, FT_SCAN_UNIONS = 4 };
+/* Which parts are wanted: less is faster. PROCESSES is always there; the others are zeros where they were not asked for. */
+enum {
+    FT_SCAN_FILES = 1,
+    FT_SCAN_PROCESSES = 2,
+    FT_SCAN_UNIONS = 4,
+    FT_SCAN_PROCESS_TIMES = 8,
+    FT_SCAN_ACCESS = 16,
+};
 
 /* 0, or -ENOMEM and the like where not even one thread could work. */
 int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts, struct ft_progress *progress);
@@ -48,5 +59,7 @@ void ft_scan_fini(struct ft_scan *scan);
 
 /* Files that were touched at all. */
 size_t ft_scan_count_files(const struct ft_scan *scan);
+
+void ft_process_sum_add(struct ft_process_sum *to, const struct ft_process_sum *from);
 
 #endif

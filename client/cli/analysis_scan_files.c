@@ -6,63 +6,50 @@
 
 #include "client/cli/cli.h"
 
-enum { SLOTS_MIN = 1024, AHEAD = 8 };
+enum { ITEMS_MIN = 1024, AHEAD = 8 };
+
+void ft_scan_files_init(struct ft_scan_files *files, size_t place_count)
+{
+    memset(files, 0, sizeof(*files));
+    files->place_count = place_count;
+    files->places = ft_cli_alloc(place_count * sizeof(*files->places));
+}
 
 void ft_scan_files_fini(struct ft_scan_files *files)
 {
-    free(files->slots);
+    free(files->places);
     free(files->items);
     memset(files, 0, sizeof(*files));
 }
 
-void ft_scan_files_clear(struct ft_scan_files *files)
+void ft_scan_files_begin(struct ft_scan_files *files, const struct ft_entry_ref *refs, uint32_t file_max)
 {
     if (files->count > 0) {
-        memset(files->slots, 0, files->slot_count * sizeof(*files->slots));
+        memset(files->items, 0, files->count * sizeof(*files->items));
     }
     files->count = 0;
-    files->recent[0] = files->recent[1] = 0;
+    files->refs = refs;
+    files->file_max = file_max;
 }
 
-/* Entries are numbered by us, not by the file: nobody chooses them to collide. */
-static size_t slot_of(const struct ft_scan_files *files, uint32_t entry)
+uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id)
 {
-    size_t mask = files->slot_count - 1;
-    size_t at = (size_t)((uint64_t)entry * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
-    while (files->slots[at].item != 0 && files->slots[at].entry != entry) {
-        at = (at + 1) & mask;
+    static const struct ft_entry_ref none = {.entry = FT_ENTRY_NONE, .file_class = FT_FILE_CLASS_UNKNOWN};
+    const struct ft_entry_ref *ref = id <= files->file_max ? &files->refs[id] : &none;
+    if (files->count == files->space) {
+        files->space = files->space ? files->space * 2 : ITEMS_MIN;
+        files->items = ft_cli_realloc(files->items, files->space, sizeof(*files->items));
+        memset(files->items + files->count, 0, (files->space - files->count) * sizeof(*files->items));
     }
-    return at;
-}
-
-static void grow(struct ft_scan_files *files)
-{
-    free(files->slots);
-    files->slot_count = files->slot_count ? files->slot_count * 2 : SLOTS_MIN;
-    files->slots = ft_cli_alloc(files->slot_count * sizeof(*files->slots));
-    for (size_t i = 0; i < files->count; i++) {
-        uint32_t entry = files->items[i].entry;
-        files->slots[slot_of(files, entry)] = (struct ft_scan_slot){.entry = entry, .item = (uint32_t)i + 1};
-    }
-}
-
-struct ft_scan_file *ft_scan_files_find(struct ft_scan_files *files, uint32_t entry)
-{
-    if (files->count * 2 >= files->slot_count) {
-        grow(files);
-    }
-    struct ft_scan_slot *slot = &files->slots[slot_of(files, entry)];
-    if (slot->item == 0) {
-        if (files->count == files->space) {
-            files->space = files->space ? files->space * 2 : SLOTS_MIN / 2;
-            files->items = ft_cli_realloc(files->items, files->space, sizeof(*files->items));
-        }
-        files->items[files->count] = (struct ft_scan_file){.entry = entry, .sum.first_ns = INT64_MAX};
-        *slot = (struct ft_scan_slot){.entry = entry, .item = (uint32_t)++files->count};
-    }
-    files->recent[1] = files->recent[0];
-    files->recent[0] = slot->item - 1;
-    return &files->items[slot->item - 1];
+    struct ft_scan_file *item = &files->items[files->count]; /* zeros */
+    item->id = id;
+    item->entry = ref->entry;
+    item->file_class = ref->file_class;
+    item->is_identified = ref->is_identified;
+    item->is_memory = ref->is_memory;
+    item->first_ns = INT64_MAX;
+    files->places[id] = (uint32_t)files->count;
+    return (uint32_t)files->count++;
 }
 
 void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from)
@@ -81,14 +68,33 @@ void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from)
     to->metadata_time_ns += from->metadata_time_ns;
 }
 
-void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sum *sums)
+static void add_item(const struct ft_scan_file *item, struct ft_file_sum *to, int64_t realtime_offset_ns)
+{
+    int64_t first_ns = item->first_ns == INT64_MAX ? INT64_MAX : item->first_ns + realtime_offset_ns;
+    to->first_ns = first_ns < to->first_ns ? first_ns : to->first_ns;
+    to->events += item->events;
+    to->errors += item->errors;
+    to->opens += item->opens;
+    to->reads += item->count[FT_SIDE_READ];
+    to->writes += item->count[FT_SIDE_WRITE];
+    to->metadata += item->count[FT_SIDE_METADATA];
+    to->read_bytes += item->bytes[FT_SIDE_READ];
+    to->written_bytes += item->bytes[FT_SIDE_WRITE];
+    to->read_time_ns += item->time_ns[FT_SIDE_READ];
+    to->write_time_ns += item->time_ns[FT_SIDE_WRITE];
+    to->metadata_time_ns += item->time_ns[FT_SIDE_METADATA];
+}
+
+void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sum *sums, int64_t realtime_offset_ns)
 {
     for (size_t i = 0; i < files->count; i++) {
-        if (i + AHEAD < files->count) {
-            const char *next = (const char *)&sums[files->items[i + AHEAD].entry];
-            __builtin_prefetch(next, 1);
-            __builtin_prefetch(next + sizeof(*sums) - 1, 1);
+        uint32_t entry = files->items[i].entry, next = i + AHEAD < files->count ? files->items[i + AHEAD].entry : entry;
+        if (next != FT_ENTRY_NONE) {
+            __builtin_prefetch(&sums[next], 1);
+            __builtin_prefetch((const char *)&sums[next + 1] - 1, 1);
         }
-        ft_file_sum_add(&sums[files->items[i].entry], &files->items[i].sum);
+        if (entry != FT_ENTRY_NONE) {
+            add_item(&files->items[i], &sums[entry], realtime_offset_ns);
+        }
     }
 }

@@ -6,9 +6,7 @@
 #ifndef FT_CLI_ANALYSIS_SCAN_FILES_H
 #define FT_CLI_ANALYSIS_SCAN_FILES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "client/cli/analysis_entries.h"
 
 struct ft_file_sum {
     int64_t first_ns; /* first event that is known to be this file's, since the epoch; INT64_MAX: none */
@@ -19,42 +17,67 @@ struct ft_file_sum {
     uint32_t processes; /* that touched it */
 };
 
-struct ft_scan_file {
-    uint32_t entry, run; /* run: in which it was touched last; 0: none */
-    struct ft_file_sum sum;
-};
+/* What a call adds to. NONE is written too, so that there is no branch, and never read. */
+enum ft_side { FT_SIDE_READ, FT_SIDE_WRITE, FT_SIDE_METADATA, FT_SIDE_NONE, FT_SIDE_COUNT };
 
-/* The entry stands here too, since the items are far apart. */
-struct ft_scan_slot {
-    uint32_t entry, item; /* item: index + 1; 0: free */
+struct ft_scan_file {
+    uint32_t id;        /* of the block's reader */
+    uint32_t run;       /* in which it was touched last; 0: none */
+    uint32_t entry;     /* FT_ENTRY_NONE: none */
+    uint8_t file_class; /* enum ft_file_class */
+    bool is_identified, is_memory;
+    int64_t first_ns; /* monotonic; INT64_MAX: none */
+    uint64_t time_ns[FT_SIDE_COUNT], bytes[FT_SIDE_COUNT];
+    uint32_t count[FT_SIDE_COUNT], events, errors, opens;
 };
 
 struct ft_scan_files {
-    struct ft_scan_slot *slots; /* by hash of the entry */
-    size_t slot_count;
+    uint32_t *places; /* by file id: where it may stand in `items`; what stands there says whether it does */
+    size_t place_count;
     struct ft_scan_file *items;
     size_t count, space;
-    uint32_t recent[2]; /* items, the latest first: a thread stays with a file, or goes back and forth */
+    const struct ft_entry_ref *refs; /* of the block's reader, by file id up to file_max */
+    uint32_t file_max;
 };
 
+/* For readers with file ids below `place_count`. */
+void ft_scan_files_init(struct ft_scan_files *files, size_t place_count);
 void ft_scan_files_fini(struct ft_scan_files *files);
-void ft_scan_files_clear(struct ft_scan_files *files);
-struct ft_scan_file *ft_scan_files_find(struct ft_scan_files *files, uint32_t entry);
-/* Valid until the next call. */
-static inline struct ft_scan_file *ft_scan_files_get(struct ft_scan_files *files, uint32_t entry)
+void ft_scan_files_begin(struct ft_scan_files *files, const struct ft_entry_ref *refs, uint32_t file_max);
+/* Index of a file that was not there yet. */
+uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id);
+
+/* Index of a file's item. Ids without a record share one. */
+static inline uint32_t ft_scan_files_at(struct ft_scan_files *files, uint32_t id)
 {
-    for (int i = 0; i < 2 && files->count > 0; i++) {
-        struct ft_scan_file *file = &files->items[files->recent[i]];
-        if (file->entry == entry) {
-            return file;
-        }
+    id = id <= files->file_max ? id : files->file_max + 1;
+    uint32_t place = files->places[id];
+    return place < files->count && files->items[place].id == id ? place : ft_scan_files_add(files, id);
+}
+
+/* An id that is needed soon; the second time, its item. */
+static inline void ft_scan_files_fetch(const struct ft_scan_files *files, uint32_t id)
+{
+    if (id <= files->file_max) {
+        __builtin_prefetch(&files->places[id]);
     }
-    return ft_scan_files_find(files, entry);
+}
+
+static inline void ft_scan_files_fetch_item(const struct ft_scan_files *files, uint32_t id)
+{
+    uint32_t place = id <= files->file_max ? files->places[id] : UINT32_MAX;
+    if (place < files->count) {
+        const char *item = (const char *)&files->items[place];
+        __builtin_prefetch(item);
+        __builtin_prefetch(item + sizeof(struct ft_scan_file) - 1);
+    } else if (id <= files->file_max) {
+        __builtin_prefetch(&files->refs[id]);
+    }
 }
 
 /* Adds everything but `processes`. */
 void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from);
-/* Adds all to the sums of all files. */
-void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sum *sums);
+/* Adds all to the sums of all files. Times become those since the epoch by adding the offset. */
+void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sum *sums, int64_t realtime_offset_ns);
 
 #endif

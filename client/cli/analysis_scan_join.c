@@ -55,30 +55,29 @@ static void join_group(struct ft_scan *scan, const struct member *members, size_
     free(paths);
 }
 
-struct counting {
-    struct ft_file_sum *files;
-    const uint32_t *roots;
-    uint32_t *counted; /* by entry: the last process counted + 1 */
-    uint32_t process;
-};
-
-/* Two paths of one file that a process touched count once. */
-static void count_process(void *counting_untyped, uint32_t file)
+static int compare_pairs(const void *a_untyped, const void *b_untyped)
 {
-    struct counting *counting = counting_untyped;
-    uint32_t root = counting->roots[file];
-    counting->files[root].processes += counting->counted[root] != counting->process + 1;
-    counting->counted[root] = counting->process + 1;
+    const struct ft_scan_pair *a = a_untyped, *b = b_untyped;
+    if (a->entry != b->entry) {
+        return a->entry < b->entry ? -1 : 1;
+    }
+    return (a->process > b->process) - (a->process < b->process);
 }
 
-static void count_processes(struct ft_scan *scan, const struct ft_touched *touched)
+/* Two paths of one file that a process touched count once. */
+static void count_processes(struct ft_scan *scan, const struct ft_scan_pair *shared, size_t count)
 {
-    struct counting counting = {
-        .files = scan->files, .roots = scan->roots, .counted = ft_cli_alloc(scan->file_count * sizeof(uint32_t))};
-    for (; counting.process < scan->process_count; counting.process++) {
-        ft_touched_each(touched, counting.process, count_process, &counting);
+    struct ft_scan_pair *pairs = ft_cli_alloc(count * sizeof(*pairs));
+    for (size_t i = 0; i < count; i++) {
+        pairs[i] = (struct ft_scan_pair){.process = shared[i].process, .entry = scan->roots[shared[i].entry]};
     }
-    free(counting.counted);
+    if (count > 1) {
+        qsort(pairs, count, sizeof(*pairs), compare_pairs);
+    }
+    for (size_t i = 0; i < count; i++) {
+        scan->files[pairs[i].entry].processes += i == 0 || compare_pairs(&pairs[i], &pairs[i - 1]) != 0;
+    }
+    free(pairs);
 }
 
 static void find_roots(struct ft_scan *scan)
@@ -96,7 +95,8 @@ static void find_roots(struct ft_scan *scan)
     free(members);
 }
 
-void ft_scan_join_files(struct ft_scan *scan, const struct ft_touched *touched, const struct ft_scan *whole)
+void ft_scan_join_files(struct ft_scan *scan, const struct ft_scan_pair *shared, size_t shared_count,
+                        const struct ft_scan *whole)
 {
     scan->roots = ft_cli_alloc(scan->file_count * sizeof(*scan->roots));
     for (uint32_t f = 0; f < scan->file_count; f++) {
@@ -111,5 +111,5 @@ void ft_scan_join_files(struct ft_scan *scan, const struct ft_touched *touched, 
             memset(&scan->files[f], 0, sizeof(scan->files[f]));
         }
     }
-    count_processes(scan, touched);
+    count_processes(scan, shared, shared_count);
 }

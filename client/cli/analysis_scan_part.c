@@ -6,187 +6,72 @@
 
 #include "client/cli/analysis_count.h"
 #include "client/cli/cli.h"
-#include "client/cli/report.h"
 #include "proto/calls.h"
 
-/* Times of a file are untrusted: kept where sums of them cannot overflow. */
+/* Times of a file are untrusted: kept where sums of them, and FT_BUSY_BITS more, cannot overflow. */
 #define TIME_MAX (INT64_C(1) << 61)
+#define BLOCK_TIME_MAX (INT64_C(1) << 59)
 
-/* Rows ahead whose file is fetched into the cache. */
-enum { AHEAD = 12 };
+/* Rows ahead whose file is fetched into the cache: where it stands, then the item itself. */
+enum { AHEAD = 24, AHEAD_ITEM = 8, GROUPS = 8, CLASSES = 4 };
 
-struct ft_scan_call (*ft_scan_make_calls(const struct ft_trace_set *set))[FT_TRACE_CALL_MAX]
+/* Runs in order of their processes. */
+struct ft_scan_order {
+    uint32_t process, run;
+};
+
+/* FT_COUNT_* by group and classes of both files. */
+static uint8_t masks[GROUPS][CLASSES][CLASSES];
+
+static void make_masks(void)
 {
-    size_t readers = ft_trace_set_reader_count(set);
-    struct ft_scan_call(*calls)[FT_TRACE_CALL_MAX] = ft_cli_alloc((readers ? readers : 1) * sizeof(*calls));
-    for (size_t r = 0; r < readers; r++) {
-        const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
-        for (unsigned call = 0; call < FT_TRACE_CALL_MAX; call++) {
-            const struct ft_trace_call *record = ft_trace_reader_call(reader, call);
-            char room[32];
-            const char *name = ft_report_call_name(reader, call, room, sizeof(room));
-            unsigned group = record ? record->group : (unsigned)ft_call_group(call);
-            calls[r][call] = (struct ft_scan_call){
-                .group = (uint8_t)group,
-                .kernel_sides = (uint8_t)ft_count_kernel_sides(name, group),
-                .is_counted = ft_count_has_category(ft_report_call_category(reader, call)),
-                .reuse = (uint8_t)ft_reuse_kind_of(name),
-                .is_open = ft_count_is_open(name),
-                .stream = (uint8_t)ft_count_of_stream(name, ft_report_call_category(reader, call), group),
-            };
+    for (unsigned group = 0; group < GROUPS; group++) {
+        for (unsigned a = 0; a < CLASSES; a++) {
+            for (unsigned b = 0; b < CLASSES; b++) {
+                masks[group][a][b] = (uint8_t)ft_count_of(group, a, b);
+            }
         }
     }
-    return calls;
 }
 
 void ft_scan_part_init(struct ft_scan_part *part, struct ft_scan_work *work)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_masks);
     memset(part, 0, sizeof(*part));
     part->work = work;
     part->processes = ft_cli_alloc(work->process_count * sizeof(*part->processes));
+    part->busy.has_processes = work->parts & FT_SCAN_PROCESS_TIMES;
+    ft_scan_files_init(&part->files, work->place_count);
 }
 
 void ft_scan_part_fini(struct ft_scan_part *part)
 {
     ft_scan_files_fini(&part->files);
+    ft_busy_fini(&part->busy);
     free(part->run_files);
+    free(part->order);
+    free(part->accesses);
     free(part->processes);
     ft_reuse_marks_fini(&part->marks);
-    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        ft_intervals_fini(&part->lists[kind]);
-    }
 }
 
 uint32_t ft_scan_part_columns(unsigned parts)
 {
-    uint32_t mask = FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2;
-    mask |= parts & (FT_SCAN_UNIONS | FT_SCAN_FILES) ? FT_COL_START : 0;
-    mask |= parts & FT_SCAN_UNIONS ? FT_COL_NAME : 0;
-    mask |= parts & (FT_SCAN_FILES | FT_SCAN_PROCESSES) ? FT_COL_BYTES | FT_COL_ERR : 0;
+    uint32_t mask = FT_COL_START | FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2 | FT_COL_BYTES | FT_COL_ERR;
+    mask |= parts & (FT_SCAN_UNIONS | FT_SCAN_PROCESS_TIMES) ? FT_COL_NAME : 0;
+    mask |= parts & FT_SCAN_ACCESS ? FT_COL_OFFSET : 0;
     return mask;
 }
 
-static int64_t clamp(int64_t time_ns)
+static int64_t clamp(int64_t time_ns, int64_t most)
 {
-    return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
+    return time_ns > most ? most : time_ns < -most ? -most : time_ns;
 }
 
 static int64_t realtime_of(const struct ft_scan_part *part, int64_t mono_ns)
 {
-    return clamp(clamp(mono_ns) + part->realtime_offset_ns);
-}
-
-static struct ft_entry_ref ref_of(const struct ft_scan_part *part, uint32_t file_id)
-{
-    if (file_id <= part->file_max) {
-        return part->refs[file_id];
-    }
-    return (struct ft_entry_ref){.entry = FT_ENTRY_NONE, .file_class = FT_FILE_CLASS_UNKNOWN};
-}
-
-static struct ft_file_sum *touch(struct ft_scan_part *part, uint32_t entry)
-{
-    const struct ft_scan_batch *batch = &part->batch;
-    struct ft_scan_file *file = ft_scan_files_get(&part->files, entry);
-    file->sum.events += batch->count;
-    if (file->run != part->run && batch->process != FT_TRACE_SET_NONE) {
-        if (part->run_file_count == part->run_file_space) {
-            part->run_file_space = part->run_file_space ? part->run_file_space * 2 : 256;
-            part->run_files = ft_cli_realloc(part->run_files, part->run_file_space, sizeof(*part->run_files));
-        }
-        part->run_files[part->run_file_count++] = entry;
-        file->run = part->run;
-    }
-    return &file->sum;
-}
-
-static void add_to_file(struct ft_file_sum *sum, const struct ft_scan_batch *batch, unsigned group)
-{
-    sum->errors += batch->errors;
-    sum->opens += batch->call->is_open ? batch->count - batch->errors : 0;
-    switch (group) {
-    case FT_GROUP_READ:
-        sum->reads += batch->count;
-        sum->read_bytes += batch->bytes;
-        sum->read_time_ns += batch->time_ns;
-        break;
-    case FT_GROUP_WRITE:
-        sum->writes += batch->count;
-        sum->written_bytes += batch->bytes;
-        sum->write_time_ns += batch->time_ns;
-        break;
-    case FT_GROUP_METADATA:
-    case FT_GROUP_MAP:
-        sum->metadata += batch->count;
-        sum->read_bytes += batch->call->stream & FT_COUNT_READ ? batch->bytes : 0;
-        sum->written_bytes += batch->call->stream & FT_COUNT_WRITE ? batch->bytes : 0;
-        sum->metadata_time_ns += batch->time_ns;
-        break;
-    default:
-        break;
-    }
-}
-
-static void add_files(struct ft_scan_part *part)
-{
-    const struct ft_scan_batch *batch = &part->batch;
-    bool is_transfer = batch->call->group == FT_GROUP_TRANSFER;
-    if (batch->file != FT_ENTRY_NONE) {
-        struct ft_file_sum *sum = touch(part, batch->file);
-        sum->first_ns = batch->is_identified && batch->first_ns < sum->first_ns ? batch->first_ns : sum->first_ns;
-        add_to_file(sum, batch, is_transfer ? (unsigned)FT_GROUP_READ : batch->call->group);
-    }
-    if (batch->file2 != FT_ENTRY_NONE && batch->file2 != batch->file) {
-        touch(part, batch->file2);
-    }
-    if (batch->file2 != FT_ENTRY_NONE && is_transfer) {
-        add_to_file(&ft_scan_files_get(&part->files, batch->file2)->sum, batch, FT_GROUP_WRITE);
-    }
-}
-
-static void add_to_process(struct ft_process_sum *sum, const struct ft_scan_batch *batch)
-{
-    unsigned mask = batch->mask;
-    unsigned moved = mask | (mask & FT_COUNT_METADATA ? batch->call->stream : 0u);
-    unsigned sides = batch->is_memory ? 0 : batch->call->stream ? 1 : batch->call->kernel_sides;
-    sum->io_time_ns += mask & FT_COUNT_IO ? batch->time_ns : 0;
-    sum->read_bytes += moved & FT_COUNT_READ ? batch->bytes : 0;
-    sum->written_bytes += moved & FT_COUNT_WRITE ? batch->bytes : 0;
-    sum->kernel_like_bytes += sides * batch->bytes;
-}
-
-static void end_batch(struct ft_scan_part *part)
-{
-    const struct ft_scan_batch *batch = &part->batch;
-    if (part->work->parts & FT_SCAN_FILES) {
-        add_files(part);
-    }
-    if (part->work->parts & FT_SCAN_PROCESSES && batch->process != FT_TRACE_SET_NONE) {
-        add_to_process(&part->processes[batch->process], batch);
-    }
-}
-
-static void begin_batch(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t process)
-{
-    unsigned call = rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0;
-    struct ft_entry_ref ref = ref_of(part, rows->file[i]), ref2 = ref_of(part, rows->file2[i]);
-    part->batch = (struct ft_scan_batch){.call = &part->work->calls[part->reader_index][call],
-                                         .file = ref.entry,
-                                         .file2 = ref2.entry,
-                                         .process = process,
-                                         .first_ns = rows->start_ns ? realtime_of(part, rows->start_ns[i]) : 0,
-                                         .is_identified = ref.is_identified,
-                                         .is_memory = ref.is_memory};
-    if (part->batch.call->is_counted) {
-        part->batch.mask = ft_count_of(part->batch.call->group, ref.file_class, ref2.file_class);
-    }
-}
-
-static inline __attribute__((always_inline)) void add_interval(struct ft_scan_part *part, const struct ft_rows *rows,
-                                                               size_t i, int kind)
-{
-    int64_t start = realtime_of(part, rows->start_ns[i]);
-    ft_intervals_add(&part->lists[kind], start, clamp(start + clamp(rows->dur_ns[i])));
+    return clamp(mono_ns + part->realtime_offset_ns, TIME_MAX);
 }
 
 static bool is_named(struct ft_bytes bytes, const char *name)
@@ -197,11 +82,12 @@ static bool is_named(struct ft_bytes bytes, const char *name)
 static void add_span(struct ft_scan_part *part, const struct ft_rows *rows, size_t i)
 {
     struct ft_bytes category = ft_trace_reader_name(part->reader, rows->category[i]);
-    add_interval(part, rows, i, FT_SWEEP_APP);
+    int64_t start = realtime_of(part, rows->start_ns[i]), end = clamp(start + rows->dur_ns[i], TIME_MAX);
+    ft_busy_add_span(&part->busy, FT_SWEEP_APP, start, end);
     if (is_named(category, "compute")) {
-        add_interval(part, rows, i, FT_SWEEP_COMPUTE);
+        ft_busy_add_span(&part->busy, FT_SWEEP_COMPUTE, start, end);
     } else if (is_named(category, "io") || is_named(category, "data")) {
-        add_interval(part, rows, i, FT_SWEEP_APP_IO);
+        ft_busy_add_span(&part->busy, FT_SWEEP_APP_IO, start, end);
     }
 }
 
@@ -215,114 +101,215 @@ static void mark_path(struct ft_scan_part *part, uint32_t entry, bool is_removed
 }
 
 /* A call that succeeded in removing, renaming or linking a file. */
-static void note_names(struct ft_scan_part *part, int64_t ts_ns)
+static void note_names(struct ft_scan_part *part, unsigned reuse, uint32_t file, uint32_t file2, int64_t mono_ns)
 {
-    const struct ft_scan_batch *batch = &part->batch;
-    if (batch->call->reuse == FT_REUSE_UNLINK) {
-        mark_path(part, batch->file, true, ts_ns);
+    int64_t ts_ns = realtime_of(part, mono_ns);
+    uint32_t entry = part->files.items[ft_scan_files_at(&part->files, file)].entry;
+    if (reuse == FT_REUSE_UNLINK) {
+        mark_path(part, entry, true, ts_ns);
         return;
     }
-    if (batch->call->reuse == FT_REUSE_RENAME) {
-        mark_path(part, batch->file2, true, ts_ns);
+    uint32_t entry2 = part->files.items[ft_scan_files_at(&part->files, file2)].entry;
+    if (reuse == FT_REUSE_RENAME) {
+        mark_path(part, entry2, true, ts_ns);
     }
-    mark_path(part, batch->file2, false, ts_ns);
+    mark_path(part, entry2, false, ts_ns);
 }
 
-/* End of the rows from i on that have the same call and files. */
-static size_t batch_end(const struct ft_rows *rows, size_t i, size_t last)
+/* The first time in this run. */
+static void touch(struct ft_scan_part *part, struct ft_scan_file *file)
 {
-    size_t end = i + 1;
-    while (end < last && rows->call[end] == rows->call[i] && rows->file[end] == rows->file[i] &&
-           rows->file2[end] == rows->file2[i] && rows->kind[end] == FT_EVENT_CALL) {
-        end++;
+    file->run = part->run;
+    if (file->entry == FT_ENTRY_NONE) {
+        return;
     }
-    return end;
+    if (part->run_file_count == part->run_file_space) {
+        part->run_file_space = part->run_file_space ? part->run_file_space * 2 : 256;
+        part->run_files = ft_cli_realloc(part->run_files, part->run_file_space, sizeof(*part->run_files));
+    }
+    part->run_files[part->run_file_count++] = file->entry;
 }
 
-/* Rows [i, end) of one call and file. */
-static void add_calls(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, size_t end, uint32_t process)
+/* The second file of a call. Its class. */
+static unsigned add_second(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t entry)
 {
-    struct ft_scan_batch *batch = &part->batch;
-    uint64_t time_ns = 0, bytes = 0, errors = 0;
-    begin_batch(part, rows, i, process);
-    if (batch->mask & FT_COUNT_IO && part->work->parts & FT_SCAN_UNIONS) {
-        for (size_t k = i; k < end; k++) {
-            add_interval(part, rows, k, FT_SWEEP_IO);
+    const struct ft_scan_call *call = &part->calls[rows->call[i]];
+    struct ft_scan_file *file = &part->files.items[ft_scan_files_at(&part->files, rows->file2[i])];
+    if (file->entry != entry) {
+        file->events++;
+        if (file->run != part->run) {
+            touch(part, file);
         }
     }
-    if (batch->call->reuse != FT_REUSE_NONE && part->work->parts & FT_SCAN_FILES) {
-        for (size_t k = i; k < end; k++) {
-            if (rows->err[k] == 0) {
-                note_names(part, realtime_of(part, rows->start_ns[k]));
-            }
-        }
+    if (call->is_transfer) {
+        file->errors += rows->err[i] != 0;
+        file->count[FT_SIDE_WRITE]++;
+        file->bytes[FT_SIDE_WRITE] += rows->bytes[i];
+        file->time_ns[FT_SIDE_WRITE] += (uint64_t)rows->dur_ns[i];
     }
-    for (size_t k = i; k < end; k++) {
-        time_ns += rows->dur_ns[k] > 0 ? (uint64_t)rows->dur_ns[k] : 0;
-    }
-    for (size_t k = i; rows->bytes && k < end; k++) {
-        bytes += rows->bytes[k];
-        errors += rows->err[k] != 0;
-    }
-    batch->count = end - i;
-    batch->time_ns = time_ns;
-    batch->bytes = bytes;
-    batch->errors = errors;
-    end_batch(part);
+    return file->file_class;
 }
 
-static void begin_block(struct ft_scan_part *part, size_t reader)
+static inline void add_to_file(struct ft_scan_file *file, const struct ft_scan_call *call, int64_t start_ns,
+                               uint64_t time_ns, uint64_t bytes, bool is_error)
 {
-    part->reader = ft_trace_set_reader(part->work->set, reader);
-    part->reader_index = reader;
-    part->refs = part->work->entries->of[reader];
-    part->file_max = ft_trace_reader_file_max(part->reader);
-    part->run = 0;
-    ft_scan_files_clear(&part->files);
-    part->realtime_offset_ns = clamp(ft_trace_set_realtime_ns(part->work->set, reader, 0));
-    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        part->lists[kind].count = 0;
+    file->first_ns = file->is_identified && start_ns < file->first_ns ? start_ns : file->first_ns;
+    file->events++;
+    file->errors += is_error;
+    file->opens += call->is_open & !is_error;
+    file->count[call->side]++;
+    file->time_ns[call->side] += time_ns;
+    file->bytes[call->bytes_side] += bytes;
+}
+
+static inline void add_to_process(struct ft_process_sum *sum, const struct ft_scan_call *call, unsigned mask,
+                                  bool is_memory, uint64_t time_ns, uint64_t bytes)
+{
+    unsigned moved = mask | (mask & FT_COUNT_METADATA ? call->stream : 0u);
+    unsigned sides = is_memory ? 0 : call->stream ? 1 : call->kernel_sides;
+    sum->io_time_ns += mask & FT_COUNT_IO ? time_ns : 0;
+    sum->read_bytes += moved & FT_COUNT_READ ? bytes : 0;
+    sum->written_bytes += moved & FT_COUNT_WRITE ? bytes : 0;
+    sum->kernel_like_bytes += sides * bytes;
+}
+
+static inline void add_access(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, unsigned mask,
+                              uint32_t entry)
+{
+    bool is_request = mask == FT_COUNT_READ || mask == FT_COUNT_WRITE;
+    if (is_request && entry != FT_ENTRY_NONE && rows->err[i] == 0 && rows->has[i] & FT_HAS_OFFSET) {
+        uint64_t offset = (uint64_t)rows->offset[i];
+        ft_access_run_add(&part->accesses[part->access_count], &part->access_counts, entry, mask == FT_COUNT_WRITE,
+                          offset, offset + rows->bytes[i]);
     }
 }
 
-static void add_run(struct ft_scan_part *part, const struct ft_rows *rows, const struct ft_run *run)
+/* Whose item stands at `at`. */
+struct known_file {
+    uint32_t id, at;
+};
+
+static inline __attribute__((always_inline)) void add_call(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                           size_t i, struct ft_process_sum *sum,
+                                                           struct known_file *known)
 {
-    uint32_t process = ft_trace_set_process_of_thread(part->work->set, part->reader_index, run->thread);
-    if (process != FT_TRACE_SET_NONE) {
-        part->processes[process].events += run->count;
+    const struct ft_scan_call *call = &part->calls[rows->call[i]];
+    uint64_t time_ns = (uint64_t)rows->dur_ns[i], bytes = rows->bytes[i];
+    if (rows->file[i] != known->id) {
+        *known = (struct known_file){.id = rows->file[i], .at = ft_scan_files_at(&part->files, rows->file[i])};
     }
+    unsigned second = FT_FILE_CLASS_NONE;
+    if (rows->file2[i] != 0) {
+        second = add_second(part, rows, i, part->files.items[known->at].entry);
+    }
+    struct ft_scan_file *file = &part->files.items[known->at];
+    unsigned mask = masks[call->group % GROUPS][file->file_class][second];
+    add_to_file(file, call, rows->start_ns[i], time_ns, bytes, rows->err[i] != 0);
+    if (file->run != part->run) {
+        touch(part, file);
+    }
+    add_to_process(sum, call, mask, file->is_memory, time_ns, bytes);
+    int64_t start = clamp(rows->start_ns[i] - part->base_ns, BLOCK_TIME_MAX);
+    int64_t dur = rows->dur_ns[i] < BLOCK_TIME_MAX ? rows->dur_ns[i] : BLOCK_TIME_MAX;
+    ft_busy_add(&part->busy, start, dur, mask & (FT_BUSY_READ | FT_BUSY_WRITE), (mask & FT_COUNT_IO) != 0);
+    if (part->work->parts & FT_SCAN_ACCESS) {
+        add_access(part, rows, i, mask, file->entry);
+    }
+    if (call->reuse != FT_REUSE_NONE && rows->err[i] == 0) {
+        note_names(part, call->reuse, rows->file[i], rows->file2[i], rows->start_ns[i]);
+    }
+}
+
+static void begin_run(struct ft_scan_part *part, const struct ft_run *run)
+{
     part->run++;
     part->run_file_count = 0;
-    for (size_t i = run->first, last = i + run->count, next; i < last; i = next) {
-        next = i + 1;
-        if (i + AHEAD < rows->count && rows->file[i + AHEAD] <= part->file_max) {
-            __builtin_prefetch(&part->refs[rows->file[i + AHEAD]]);
+    ft_access_run_begin(&part->accesses[part->access_count],
+                        ft_trace_set_thread(part->work->set, part->reader_index, run->thread));
+}
+
+static void add_run(struct ft_scan_part *part, const struct ft_rows *rows, const struct ft_run *run, uint32_t process)
+{
+    struct ft_process_sum sum = {.events = run->count};
+    struct known_file known = {.id = 0, .at = ft_scan_files_at(&part->files, 0)};
+    begin_run(part, run);
+    for (size_t i = run->first, last = i + run->count; i < last; i++) {
+        if (i + AHEAD < rows->count) {
+            ft_scan_files_fetch(&part->files, rows->file[i + AHEAD]);
+            ft_scan_files_fetch_item(&part->files, rows->file[i + AHEAD_ITEM]);
         }
         if (rows->kind[i] == FT_EVENT_CALL) {
-            next = batch_end(rows, i, last);
-            add_calls(part, rows, i, next, process);
-        } else if (rows->kind[i] == FT_EVENT_SPAN && part->work->parts & FT_SCAN_UNIONS) {
+            add_call(part, rows, i, &sum, &known);
+        } else if (rows->kind[i] == FT_EVENT_SPAN && rows->category) {
             add_span(part, rows, i);
         }
     }
-    if (part->run_file_count > 0) {
+    part->access_count += part->accesses[part->access_count].tail_count > 0;
+    if (process == FT_TRACE_SET_NONE) {
+        return;
+    }
+    ft_process_sum_add(&part->processes[process], &sum);
+    if (part->work->parts & FT_SCAN_FILES && part->run_file_count > 0) {
         ft_touched_add(&part->work->touched, process, part->run_files, part->run_file_count);
+    }
+}
+
+static void begin_block(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows)
+{
+    part->reader = ft_trace_set_reader(part->work->set, reader);
+    part->reader_index = reader;
+    part->calls = part->work->calls[reader];
+    part->run = 0;
+    part->access_count = 0;
+    part->realtime_offset_ns = ft_trace_set_realtime_ns(part->work->set, reader, 0);
+    part->base_ns = rows->count ? rows->start_ns[0] : 0;
+    ft_scan_files_begin(&part->files, part->work->entries->of[reader], ft_trace_reader_file_max(part->reader));
+    ft_busy_begin(&part->busy, realtime_of(part, part->base_ns), rows->count);
+    if (rows->run_count > part->run_space) {
+        part->run_space = rows->run_count * 2;
+        part->order = ft_cli_realloc(part->order, part->run_space, sizeof(*part->order));
+        part->accesses = ft_cli_realloc(part->accesses, part->run_space, sizeof(*part->accesses));
+    }
+}
+
+static int compare(const void *a_untyped, const void *b_untyped)
+{
+    const struct ft_scan_order *a = a_untyped, *b = b_untyped;
+    return a->process != b->process ? (a->process < b->process ? -1 : 1) : (a->run > b->run) - (a->run < b->run);
+}
+
+static void order_runs(struct ft_scan_part *part, const struct ft_rows *rows)
+{
+    bool is_ordered = true;
+    for (uint32_t r = 0; r < rows->run_count; r++) {
+        part->order[r].run = r;
+        part->order[r].process =
+            ft_trace_set_process_of_thread(part->work->set, part->reader_index, rows->runs[r].thread);
+        is_ordered &= r == 0 || part->order[r].process >= part->order[r - 1].process;
+    }
+    if (!is_ordered) {
+        qsort(part->order, rows->run_count, sizeof(*part->order), compare);
     }
 }
 
 void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows)
 {
-    begin_block(part, reader);
+    begin_block(part, reader, rows);
+    order_runs(part, rows);
     for (size_t r = 0; r < rows->run_count; r++) {
-        add_run(part, rows, &rows->runs[r]);
+        uint32_t process = part->order[r].process;
+        add_run(part, rows, &rows->runs[part->order[r].run], process);
+        if (r + 1 == rows->run_count || part->order[r + 1].process != process) {
+            ft_busy_end_process(&part->busy, process);
+        }
     }
-    if (part->files.count > 0) {
+    if (part->work->parts & FT_SCAN_FILES) {
         pthread_mutex_lock(&part->work->files_lock);
-        ft_scan_files_add_to(&part->files, part->work->files);
+        ft_scan_files_add_to(&part->files, part->work->files, part->realtime_offset_ns);
         pthread_mutex_unlock(&part->work->files_lock);
     }
-    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        ft_intervals_normalize(&part->lists[kind]);
+    if (part->work->parts & FT_SCAN_UNIONS) {
+        ft_busy_end(&part->busy);
     }
     part->rows += rows->count;
 }

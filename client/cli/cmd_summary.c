@@ -35,7 +35,9 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
     ft_calls_init(&summary.calls);
     ft_calls_read(&summary.calls, set);
     ft_calls_sort(&summary.calls);
-    ft_scan_read(&summary.scan, set, FT_SCAN_FILES | FT_SCAN_PROCESSES | FT_SCAN_UNIONS, &progress);
+    ft_scan_read(&summary.scan, set,
+                 FT_SCAN_FILES | FT_SCAN_PROCESSES | FT_SCAN_UNIONS | FT_SCAN_PROCESS_TIMES | FT_SCAN_ACCESS,
+                 &progress);
     ft_progress_end(&progress);
     ft_job_read(&summary.job, set, &summary.scan);
     summary.is_partial = ft_trace_set_is_partial(set) || summary.scan.bad_blocks || summary.calls.bad_blocks;

@@ -165,14 +165,16 @@ static void put_sum(struct ft_json *json, const char *key, const struct ft_sum *
 
 static void put_unions(struct ft_json *json, const struct ft_sweep *sweep)
 {
-    const int64_t *total = sweep->total_ns;
+    const int64_t *total = sweep->totals.total_ns;
     ft_json_member_seconds(json, "io_time", total[FT_SWEEP_IO]);
     ft_json_member_seconds(json, "app_time", total[FT_SWEEP_APP]);
     ft_json_member_seconds(json, "compute_time", total[FT_SWEEP_COMPUTE]);
     ft_json_member_seconds(json, "app_io_time", total[FT_SWEEP_APP_IO]);
-    ft_json_member_seconds(json, "unoverlapped_io_time", total[FT_SWEEP_IO] - sweep->io_and_compute_ns);
-    ft_json_member_seconds(json, "unoverlapped_compute_time", total[FT_SWEEP_COMPUTE] - sweep->io_and_compute_ns);
-    ft_json_member_seconds(json, "unoverlapped_app_io_time", total[FT_SWEEP_APP_IO] - sweep->app_io_and_compute_ns);
+    ft_json_member_seconds(json, "unoverlapped_io_time", total[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns);
+    ft_json_member_seconds(json, "unoverlapped_compute_time",
+                           total[FT_SWEEP_COMPUTE] - sweep->totals.io_and_compute_ns);
+    ft_json_member_seconds(json, "unoverlapped_app_io_time",
+                           total[FT_SWEEP_APP_IO] - sweep->totals.app_io_and_compute_ns);
 }
 
 static void put_unseen(struct ft_json *json, const struct ft_summary *summary)

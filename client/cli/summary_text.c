@@ -22,7 +22,7 @@ static void print_wall(const struct ft_screen *screen, const struct ft_summary *
 {
     struct ft_unit_text wall, io, share;
     int64_t wall_ns = summary->job.has_span ? summary->job.end_ns - summary->job.start_ns : 0;
-    int64_t io_ns = summary->scan.sweep.total_ns[FT_SWEEP_IO];
+    int64_t io_ns = summary->scan.sweep.totals.total_ns[FT_SWEEP_IO];
     print_label(screen, "Wall time");
     fprintf(screen->out, "%s, %s of it (%s) with I/O on files going on\n", ft_units_time(&wall, wall_ns),
             ft_units_time(&io, io_ns), ft_units_share(&share, (double)io_ns, (double)wall_ns));
@@ -46,14 +46,14 @@ static void print_sum(const struct ft_screen *screen, const char *label, const s
 static void print_app(const struct ft_screen *screen, const struct ft_sweep *sweep)
 {
     struct ft_unit_text app, compute, lone;
-    if (sweep->total_ns[FT_SWEEP_APP] == 0) {
+    if (sweep->totals.total_ns[FT_SWEEP_APP] == 0) {
         return;
     }
     print_label(screen, "Application");
     fprintf(screen->out, "%s in its own spans, %s of it computing; %s of the I/O not overlapped by computing\n",
-            ft_units_time(&app, sweep->total_ns[FT_SWEEP_APP]),
-            ft_units_time(&compute, sweep->total_ns[FT_SWEEP_COMPUTE]),
-            ft_units_time(&lone, sweep->total_ns[FT_SWEEP_IO] - sweep->io_and_compute_ns));
+            ft_units_time(&app, sweep->totals.total_ns[FT_SWEEP_APP]),
+            ft_units_time(&compute, sweep->totals.total_ns[FT_SWEEP_COMPUTE]),
+            ft_units_time(&lone, sweep->totals.total_ns[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns));
 }
 
 static const struct ft_scan *compared_scan;

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define COLUMNS \
-    (FT_COL_START | FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2 | FT_COL_NAME | FT_COL_BYTES | FT_COL_ERR)
+#define COLUMNS                                                                                                       \
+    (FT_COL_START | FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2 | FT_COL_NAME | FT_COL_BYTES | FT_COL_ERR | \
+     FT_COL_OFFSET)
 
 static int64_t cpu_ns(void)
 {

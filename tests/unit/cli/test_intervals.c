@@ -160,10 +160,10 @@ static void check_against_moments(const struct block *blocks, const struct ft_sw
         app_io_compute += moments[FT_SWEEP_APP_IO][m] & moments[FT_SWEEP_COMPUTE][m];
     }
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        assert_int_equal(sweep->total_ns[kind], total[kind]);
+        assert_int_equal(sweep->totals.total_ns[kind], total[kind]);
     }
-    assert_int_equal(sweep->io_and_compute_ns, io_compute);
-    assert_int_equal(sweep->app_io_and_compute_ns, app_io_compute);
+    assert_int_equal(sweep->totals.io_and_compute_ns, io_compute);
+    assert_int_equal(sweep->totals.app_io_and_compute_ns, app_io_compute);
 }
 
 static void a_sweep_of_blocks_equals_the_moments_counted_one_by_one(void **state)
@@ -175,13 +175,10 @@ static void a_sweep_of_blocks_equals_the_moments_counted_one_by_one(void **state
         struct ft_sweep sweep = {0};
         make_blocks(blocks, &seed);
         for (int b = 0; b < BLOCKS; b++) {
-            for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-                struct ft_intervals copy = {0};
-                ft_intervals_merge(&copy, &blocks[b].lists[kind]);
-                ft_sweep_add(&sweep, (enum ft_sweep_kind)kind, &copy);
-                ft_intervals_fini(&copy);
-            }
-            ft_sweep_settle(&sweep, b + 1 < BLOCKS ? blocks[b + 1].end : INT64_MIN);
+            struct ft_sweep_block block;
+            memcpy(block.lists, blocks[b].lists, sizeof(block.lists));
+            ft_sweep_block_measure(&block);
+            ft_sweep_add(&sweep, &block, b + 1 < BLOCKS ? blocks[b + 1].end : INT64_MIN);
         }
         check_against_moments(blocks, &sweep);
         ft_sweep_fini(&sweep);
@@ -198,17 +195,18 @@ static void a_sweep_keeps_only_what_later_blocks_can_touch(void **state)
     (void)state;
     struct ft_sweep sweep = {0};
     for (int64_t b = 1000; b > 0; b--) {
-        struct ft_intervals list = {0};
+        struct ft_sweep_block block = {0};
+        struct ft_intervals *list = &block.lists[FT_SWEEP_IO];
         for (int64_t i = 0; i < 100; i++) {
-            ft_intervals_add(&list, b * 1000 + i * 10, b * 1000 + i * 10 + 5);
+            ft_intervals_add(list, b * 1000 + i * 10, b * 1000 + i * 10 + 5);
         }
-        ft_sweep_add(&sweep, FT_SWEEP_IO, &list);
-        ft_sweep_settle(&sweep, (b - 1) * 1000 + 995);
+        ft_sweep_block_measure(&block);
+        ft_sweep_add(&sweep, &block, (b - 1) * 1000 + 995);
         assert_true(sweep.pending[FT_SWEEP_IO].count <= 1);
-        ft_intervals_fini(&list);
+        ft_intervals_fini(list);
     }
     ft_sweep_settle(&sweep, INT64_MIN);
-    assert_int_equal(sweep.total_ns[FT_SWEEP_IO], 1000 * 100 * 5);
+    assert_int_equal(sweep.totals.total_ns[FT_SWEEP_IO], 1000 * 100 * 5);
     ft_sweep_fini(&sweep);
 }
 

@@ -141,8 +141,8 @@ static void unions_do_not_depend_on_blocks_and_threads(void **state)
         ft_traces_make(&traces, 1 + seed % 3, 20, 100, seed);
         struct ft_trace_set *set = ft_traces_open(&traces);
         assert_int_equal(ft_scan_read(&scan, set, FT_SCAN_UNIONS, NULL), 0);
-        assert_int_equal(scan.sweep.total_ns[FT_SWEEP_APP], union_where(&traces, is_span));
-        assert_int_equal(scan.sweep.total_ns[FT_SWEEP_IO], union_where(&traces, is_io));
+        assert_int_equal(scan.sweep.totals.total_ns[FT_SWEEP_APP], union_where(&traces, is_span));
+        assert_int_equal(scan.sweep.totals.total_ns[FT_SWEEP_IO], union_where(&traces, is_io));
         ft_scan_fini(&scan);
         ft_trace_set_close(set);
         ft_traces_remove(&traces);
