@@ -37,6 +37,7 @@ extern const struct ft_command ft_command_files;
 extern const struct ft_command ft_command_processes;
 extern const struct ft_command ft_command_timeline;
 extern const struct ft_command ft_command_diff;
+extern const struct ft_command ft_command_diagnose;
 extern const struct ft_command ft_command_info;
 extern const struct ft_command ft_command_verify;
 extern const struct ft_command ft_command_status;

@@ -124,6 +124,7 @@ void gen_random_step(struct gen_trace *trace, struct gen_thread *thread);
 void gen_single_begin(struct gen_trace *trace);
 void gen_same_step(struct gen_trace *trace, struct gen_thread *thread);
 void gen_sequential_step(struct gen_trace *trace, struct gen_thread *thread);
+void gen_serial_step(struct gen_trace *trace, struct gen_thread *thread);
 void gen_tar_step(struct gen_trace *trace, struct gen_thread *thread);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One thread: loops of preads, and tar.
+// One thread: loops of preads, tar, and a job that computes only when it has read.
 #include "tests/generate/generate.h"
 
 #include <fcntl.h>
@@ -59,4 +59,17 @@ void gen_tar_step(struct gen_trace *trace, struct gen_thread *thread)
             gen_transfer(trace, thread, FT_CALL_ID_write, archive, 3, RECORD_BYTES, written, RECORD_BYTES);
     }
     gen_call(trace, thread, FT_CALL_ID_close, file, 4, 0, 1000);
+}
+
+// Reads a batch, computes with it, reads the next one.
+void gen_serial_step(struct gen_trace *trace, struct gen_thread *thread)
+{
+    int64_t since;
+
+    for (int64_t i = 0; i < 16; i++)
+        gen_transfer(trace, thread, FT_CALL_ID_pread64, gen_data_file(trace, 0), 3, 1 << 20,
+                     ((int64_t)thread->unit * 16 + i) << 20, 1 << 20);
+    since = thread->now_ns;
+    thread->now_ns += (int64_t)gen_lognormal(&thread->random, 8000000, 64);
+    gen_span(trace, thread, "compute", "step", since);
 }

@@ -26,6 +26,7 @@ const struct gen_model gen_models[] = {
     {"random", "anything that may follow anything", gen_random_begin, gen_random_step},
     {"same", "one thread that reads one page again and again", gen_single_begin, gen_same_step},
     {"sequential", "one thread that reads page after page", gen_single_begin, gen_sequential_step},
+    {"serial", "one thread that computes only when it has read", gen_single_begin, gen_serial_step},
     {"tar", "one thread that packs a tree of files", gen_single_begin, gen_tar_step},
 };
 const size_t gen_model_count = sizeof(gen_models) / sizeof(gen_models[0]);

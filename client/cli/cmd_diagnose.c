@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/* flowtap diagnose: what could be better about a job's I/O. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "client/cli/cli.h"
+#include "client/cli/diagnose.h"
+#include "client/cli/report.h"
+
+struct values {
+    bool as_json, only_checks;
+};
+
+static const struct ft_option options[] = {
+    {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
+    {FT_OPTION_FLAG, 0, "checks", NULL, "print the checks and their limits, read no trace",
+     offsetof(struct values, only_checks), NULL},
+};
+
+static int print_checks(void)
+{
+    printf("checks:\n");
+    for (size_t i = 0; i < ft_check_count; i++) {
+        printf("  %-18s %s\n", ft_checks[i].name, ft_checks[i].title);
+    }
+    printf("\nlimits:\n");
+    for (size_t i = 0; i < FT_LIMIT_COUNT; i++) {
+        printf("  %-18s %10" PRIu64 "  %s\n", ft_diagnose_limits[i].name, ft_diagnose_limits[i].value,
+               ft_diagnose_limits[i].reason);
+    }
+    return FT_STATUS_DONE;
+}
+
+static void report(const struct values *values, const struct ft_strings *operands, const struct ft_trace_set *set)
+{
+    struct ft_diagnose diagnose;
+    size_t count;
+    ft_diagnose_read(&diagnose, set);
+    struct ft_finding *findings = ft_findings_find(&diagnose, operands, &count);
+    if (values->as_json) {
+        ft_findings_print_json(&diagnose, findings, count, ft_trace_set_is_partial(set) || diagnose.bad_blocks, stdout);
+    } else if (ft_trace_set_events(set) == 0) {
+        ft_report_print_empty(set, stdout);
+    } else {
+        char *title = ft_report_title(operands, NULL, set);
+        ft_findings_print_text(&diagnose, findings, count, title, stdout);
+        free(title);
+    }
+    ft_findings_free(findings, count);
+    ft_diagnose_fini(&diagnose);
+}
+
+static int run(const void *values_untyped, const struct ft_strings *operands)
+{
+    const struct values *values = values_untyped;
+    struct ft_trace_set *set;
+    if (values->only_checks) {
+        return ft_cli_finish_output(print_checks());
+    }
+    if (operands->count == 0) {
+        return ft_cli_fail_usage("which trace? name a file or a folder");
+    }
+    if (ft_report_open(operands, &set) != FT_STATUS_DONE) {
+        return FT_STATUS_FAILED;
+    }
+    report(values, operands, set);
+    ft_trace_set_close(set);
+    return ft_cli_finish_output(FT_STATUS_DONE);
+}
+
+const struct ft_command ft_command_diagnose = {
+    .name = "diagnose",
+    .arguments = "PATH...",
+    .summary = "what could be better, with evidence and advice",
+    .details = "PATH is a trace file or a folder of them; several are read as one job.",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .operands_max = FT_OPTIONS_ALL,
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

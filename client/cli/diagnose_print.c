@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include <string.h>
+
+#include "client/cli/diagnose.h"
+#include "client/cli/report.h"
+#include "client/cli/table.h"
+#include "client/cli/units.h"
+
+static const char *severity_name(enum ft_severity severity)
+{
+    static const char *const names[] = {"low", "medium", "high"};
+    return names[severity];
+}
+
+static int64_t as_time(uint64_t ns)
+{
+    return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
+static void print_files(const struct ft_diagnose *diagnose, const struct ft_finding *finding,
+                        const struct ft_screen *screen)
+{
+    static const struct ft_column columns[] = {
+        {"TIME", true, false}, {"CALLS", true, false}, {"BYTES", true, false}, {"PATH", false, true}};
+    struct ft_table table;
+    struct ft_unit_text text;
+    ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < finding->file_count; i++) {
+        const struct ft_finding_file *file = &finding->files[i];
+        struct ft_bytes path = diagnose->entries.items[file->entry].path;
+        ft_table_add(&table, ft_units_time(&text, as_time(file->time_ns)));
+        ft_table_add(&table, file->count ? ft_units_count(&text, file->count) : "-");
+        ft_table_add(&table, ft_units_bytes(&text, file->bytes));
+        ft_table_add_bytes(&table, path.len ? path.data : "(no name)", path.len ? path.len : 9);
+    }
+    if (finding->file_count > 0) {
+        ft_table_print(&table, screen, 2);
+    }
+    ft_table_fini(&table);
+}
+
+void ft_findings_print_text(const struct ft_diagnose *diagnose, const struct ft_finding *findings, size_t count,
+                            const char *title, FILE *out)
+{
+    struct ft_screen screen;
+    struct ft_unit_text saving;
+    ft_screen_init(&screen, out);
+    ft_screen_print(&screen, FT_STYLE_TITLE, "flowtap: %s\n", title);
+    if (count == 0) {
+        fprintf(out, "\nNothing stands out: %zu checks, no finding (`flowtap diagnose --checks` tells them).\n",
+                ft_check_count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct ft_finding *finding = &findings[i];
+        ft_screen_print(&screen, finding->severity == FT_SEVERITY_HIGH ? FT_STYLE_WARN : FT_STYLE_TITLE, "\n%s",
+                        finding->check->title);
+        fprintf(out, " (%s)\n  %s.\n", severity_name(finding->severity), finding->figure);
+        fprintf(out, "  At most %s could be saved, %s.\n", ft_units_time(&saving, as_time(finding->saving_ns)),
+                finding->check->saving_of);
+        print_files(diagnose, finding, &screen);
+        fprintf(out, "  What helps: %s.\n  Closer: %s\n", finding->check->advice, finding->command);
+    }
+}
+
+static void put_files(struct ft_json *json, const struct ft_diagnose *diagnose, const struct ft_finding *finding)
+{
+    ft_json_key(json, "files");
+    ft_json_begin_array(json);
+    for (size_t i = 0; i < finding->file_count; i++) {
+        const struct ft_finding_file *file = &finding->files[i];
+        ft_json_begin_object(json);
+        ft_report_json_bytes(json, "path", diagnose->entries.items[file->entry].path);
+        ft_json_key(json, "count");
+        file->count ? ft_json_uint(json, file->count) : ft_json_null(json);
+        ft_json_member_uint(json, "bytes", file->bytes);
+        ft_json_member_seconds(json, "time", as_time(file->time_ns));
+        ft_json_end_object(json);
+    }
+    ft_json_end_array(json);
+}
+
+void ft_findings_print_json(const struct ft_diagnose *diagnose, const struct ft_finding *findings, size_t count,
+                            bool is_partial, FILE *out)
+{
+    struct ft_json json;
+    ft_json_init(&json, out, true);
+    ft_json_begin_object(&json);
+    ft_json_key(&json, "findings");
+    ft_json_begin_array(&json);
+    for (size_t i = 0; i < count; i++) {
+        const struct ft_finding *finding = &findings[i];
+        ft_json_begin_object(&json);
+        ft_json_member_string(&json, "check", finding->check->name);
+        ft_json_member_string(&json, "severity", severity_name(finding->severity));
+        ft_json_member_string(&json, "title", finding->check->title);
+        ft_json_member_string(&json, "figure", finding->figure);
+        ft_json_member_seconds(&json, "saving", as_time(finding->saving_ns));
+        ft_json_member_string(&json, "advice", finding->check->advice);
+        ft_json_member_text(&json, "command", finding->command, strlen(finding->command));
+        put_files(&json, diagnose, finding);
+        ft_json_end_object(&json);
+    }
+    ft_json_end_array(&json);
+    ft_json_key(&json, "checks");
+    ft_json_begin_array(&json);
+    for (size_t i = 0; i < ft_check_count; i++) {
+        ft_json_string(&json, ft_checks[i].name);
+    }
+    ft_json_end_array(&json);
+    ft_json_member_bool(&json, "partial", is_partial);
+    ft_json_end_object(&json);
+    ft_json_end_line(&json);
+    ft_json_flush(&json);
+}
