@@ -14,7 +14,6 @@
 #include "client/shim/uring.h"
 
 #include <linux/stat.h>
-#include <signal.h>
 #include <sys/mman.h>
 
 __thread struct ft_thread ft_thread;
@@ -98,6 +97,17 @@ static int start_thread(void)
     return 1;
 }
 
+/* A handler that forks in between would have a child that goes on with what is its parent's. */
+static int start_thread_undisturbed(void)
+{
+    if (ft_process.sandboxed)
+        return start_thread();
+    uint64_t before = ft_block_signals();
+    int is_started = ft_thread.mode == FT_MODE_NEW ? start_thread() : ft_thread.mode != FT_MODE_OFF;
+    ft_unblock_signals(before);
+    return is_started;
+}
+
 static int attach_once(enum ft_image image)
 {
     uint32_t expected = FT_ATTACH_NONE;
@@ -113,10 +123,9 @@ static int attach_once(enum ft_image image)
 /* Handlers wait until it is done, so that their calls are recorded too. */
 static int attach_image(void)
 {
-    uint64_t all = ~UINT64_C(0), before = 0;
-    ft_sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+    uint64_t before = ft_block_signals();
     int is_attached = attach_once(FT_IMAGE_EXEC);
-    ft_sys(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+    ft_unblock_signals(before);
     return is_attached;
 }
 
@@ -138,30 +147,25 @@ static void forget_parent(void)
     ft_fd_forget_all();
     ft_uring_reset();
     ft_name_reset();
-    ft_thread_orphan();
-    ft_thread = (struct ft_thread){.mode = FT_MODE_NEW, .line = ft_thread.line, .writer = ft_thread.writer};
-}
-
-/* The parent's segment is still mapped: out of reach, for calls that it began and that end here. */
-static void leave_segment(void)
-{
-    ft_sys(SYS_mmap, ft_process.base, ft_process.bytes, PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    p->is_interrupted = (uint8_t)ft_thread_orphan();
+    ft_thread = (struct ft_thread){.mode = FT_MODE_NEW,
+                                   .line = ft_thread.line,
+                                   .writer = ft_thread.writer,
+                                   .is_recording = ft_thread.is_recording}; /* what goes on here will end it */
 }
 
 /* Handlers wait from before the look whether one of them has attached. */
 static int attach_child(enum ft_image image)
 {
-    uint64_t all = ~UINT64_C(0), before = 0;
-    ft_sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+    uint64_t before = ft_block_signals();
     if (ft_wiped.base == 0) {
         forget_parent();
         FT_TEST_POINT(child_new);
         attach_once(image);
         if (ft_wiped.base == 0)
-            leave_segment();
+            ft_segment_leave(ft_process.base);
     }
-    ft_sys(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+    ft_unblock_signals(before);
     return ft_thread.mode == FT_MODE_ON || ft_thread.mode == FT_MODE_SLOW;
 }
 
@@ -218,7 +222,7 @@ static int attach_late(void)
     }
     turn_child_off();
     if (!ft_process.sandboxed)
-        leave_segment();
+        ft_segment_leave(ft_process.base);
     return 0;
 }
 
@@ -230,7 +234,7 @@ int ft_enter_slow(void)
     if (!ft_is_attached())
         return attach_late();
     if (thread->mode == FT_MODE_NEW)
-        return start_thread();
+        return start_thread_undisturbed();
     if (thread->mode == FT_MODE_OFF)
         return 0;
     if (thread->vfork_depth != 0 && !ft_vfork_is_announced())

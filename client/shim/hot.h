@@ -196,11 +196,14 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
         fd16 = (unsigned)args->fd;
     }
     flags |= (args->has_size ? FT_CALL_SIZE : 0u) | (args->has_arg ? FT_CALL_ARG : 0u);
+    uint8_t before = ft_recording_begin();
     struct ft_writer *writer = ft_thread.writer;
-    ft_local_increment(&writer->line->emitted); /* its own: a fork may have come between (ft_thread_orphan) */
+    struct ft_line *line = writer->line;
+    FT_TEST_POINT(line_known);
+    ft_local_increment(&line->emitted);
     FT_TEST_POINT(emitted);
     uint64_t cursor = ft_local_add(&writer->cursor, 1);
-    struct ft_chunk_head *chunk = ft_chunk((uint32_t)(cursor >> 32));
+    struct ft_chunk_head *chunk = ft_chunk_of(writer, (uint32_t)(cursor >> 32));
     uint64_t *word;
     if (ft_likely((uint32_t)cursor < FT_CHUNK_SLOTS) && ft_likely(end - chunk->base_ticks <= FT_END_MAX)) {
         word = (uint64_t *)((char *)chunk + FT_CHUNK_HEAD_BYTES + (size_t)(uint32_t)cursor * FT_SLOT_BYTES);
@@ -211,6 +214,7 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
                              : result == FT_RESULT_SMALL                              ? offset
                                                                                       : 0;
             ft_ring_drop(writer, call, flags & FT_CALL_NO_BYTES ? 0 : moved, duration);
+            ft_recording_end(before);
             return 1;
         }
     }
@@ -223,6 +227,7 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
     /* Release: whoever sees word 0 (flowtapd's second pread) sees words 1 to 3. */
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, 1, call, flags, chunk->fill, fd16), __ATOMIC_RELEASE);
     FT_TEST_POINT(published);
+    ft_recording_end(before);
     return 1;
 }
 

@@ -103,13 +103,13 @@ static void copy_part(char *to, const struct definition *d, size_t from, size_t 
 }
 
 /* Writes one part; 0 where no slot was to be had. */
-static int define_part(const struct definition *d, size_t from, size_t part)
+static int define_part(struct ft_writer *writer, const struct definition *d, size_t from, size_t part)
 {
     int with_inode = d->inode != NULL && d->inode->inode != 0;
     size_t bytes = part + (with_inode ? 16 : 0);
     uint32_t slots = (uint32_t)(1 + (bytes + FT_SLOT_BYTES - 1) / FT_SLOT_BYTES);
     struct ft_chunk_head *chunk;
-    uint64_t *word = ft_ring_reserve(ft_thread.writer, slots, ft_now(), &chunk);
+    uint64_t *word = ft_ring_reserve(writer, slots, ft_now(), &chunk);
     if (word == NULL)
         return 0;
     FT_TEST_POINT(name_reserved);
@@ -137,7 +137,15 @@ static uint32_t define(struct definition *d)
     size_t from = 0;
     do {
         size_t part = d->n - from > PART_BYTES ? PART_BYTES : d->n - from;
-        if (!define_part(d, from, part)) {
+        uint8_t before = ft_recording_begin();
+        struct ft_writer *writer = ft_thread.writer;
+        int is_written = define_part(writer, d, from, part);
+        ft_recording_end(before);
+        if (ft_unlikely(writer->is_orphan) && writer != ft_thread.writer) {
+            from = 0; /* a fork came between: in the child none of it is told yet */
+            continue;
+        }
+        if (!is_written) {
             __atomic_fetch_add(&ft_head()->names_lost, 1, __ATOMIC_RELAXED);
             return 0;
         }

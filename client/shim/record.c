@@ -124,12 +124,16 @@ static void write_record(unsigned call, const struct draft *draft, uint64_t dura
     if (draft->mask != 0)
         slots += (1 + extension_words(draft->mask) + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
     struct ft_chunk_head *chunk;
+    uint8_t before = ft_recording_begin();
     struct ft_writer *writer = ft_thread.writer;
-    ft_local_increment(&writer->line->emitted);
+    struct ft_line *line = writer->line;
+    FT_TEST_POINT(line_known);
+    ft_local_increment(&line->emitted);
     FT_TEST_POINT(emitted);
     uint64_t *word = ft_ring_reserve(writer, slots, end, &chunk);
     if (word == NULL) {
         ft_ring_drop(writer, call, bytes, duration);
+        ft_recording_end(before);
         return;
     }
     FT_TEST_POINT(reserved_long);
@@ -142,6 +146,7 @@ static void write_record(unsigned call, const struct draft *draft, uint64_t dura
     /* Release: partner is the reader's second look at the chunk (proto/ring.h). */
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, slots, call, draft->flags, chunk->fill, draft->fd16),
                      __ATOMIC_RELEASE);
+    ft_recording_end(before);
 }
 
 static void put_fd(struct draft *draft, int has_fd, int fd)

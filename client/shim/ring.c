@@ -11,16 +11,22 @@
 #define RETRY_TICKS (UINT64_C(1) << 20)
 #define GROWTH_RETRY_TICKS (UINT64_C(1) << 26)
 
-static uint8_t *states(void)
+/* A page of the writer's segment. Of its writer: what an interrupted call goes on with in a child is not the child's. */
+static void *page_of(const struct ft_writer *writer, uint32_t page)
 {
-    return ft_head()->chunk_state;
+    return writer->pool - (size_t)(ft_process.pool_page - page) * FT_PAGE_BYTES;
+}
+
+static struct ft_head *head_of(const struct ft_writer *writer)
+{
+    return page_of(writer, 0);
 }
 
 /* Chunks that may have memory: what growth took, and what the daemon granted (its word is clipped to our geometry). */
-static uint32_t chunk_bound(void)
+static uint32_t chunk_bound(const struct ft_head *head)
 {
     uint32_t high = __atomic_load_n(&ft_process.chunks_high, __ATOMIC_ACQUIRE);
-    uint32_t granted = __atomic_load_n(&ft_head()->chunks_granted, __ATOMIC_ACQUIRE);
+    uint32_t granted = __atomic_load_n(&head->chunks_granted, __ATOMIC_ACQUIRE);
     if (granted > ft_process.chunks_max)
         granted = ft_process.chunks_max;
     uint32_t bound = granted > high ? granted : high;
@@ -32,19 +38,11 @@ static uint32_t chunk_bound(void)
     return bound < ft_process.chunks_fixed ? bound : ft_process.chunks_fixed;
 }
 
-static int is_barred(uint32_t chunk)
-{
-    for (uint16_t i = 0; i < ft_process.barred_count; i++)
-        if (ft_process.barred[i] == chunk)
-            return 1;
-    return 0;
-}
-
 /* The lowest free chunk, now FILLING; FT_NO_CHUNK where there is none. */
-static uint32_t find_free(void)
+static uint32_t find_free(struct ft_head *head)
 {
-    uint32_t bound = chunk_bound();
-    uint8_t *state = states();
+    uint32_t bound = chunk_bound(head);
+    uint8_t *state = head->chunk_state;
     for (uint32_t i = 0; i < bound; i += 8) {
         uint64_t word = __atomic_load_n((uint64_t *)(void *)(state + i), __ATOMIC_RELAXED);
         word ^= UINT64_C(0x0101010101010101) * FT_CHUNK_FREE;
@@ -53,7 +51,7 @@ static uint32_t find_free(void)
         for (uint32_t j = i; j < i + 8 && j < bound; j++) {
             uint8_t expected = FT_CHUNK_FREE;
             /* Acquire: pairs with the daemon's pwrite of FREE, which comes after its last read of the chunk. */
-            if (__atomic_load_n(&state[j], __ATOMIC_RELAXED) == FT_CHUNK_FREE && !is_barred(j) &&
+            if (__atomic_load_n(&state[j], __ATOMIC_RELAXED) == FT_CHUNK_FREE &&
                 __atomic_compare_exchange_n(&state[j], &expected, FT_CHUNK_FILLING, 0, __ATOMIC_ACQUIRE,
                                             __ATOMIC_RELAXED))
                 return j;
@@ -90,11 +88,8 @@ static void grow_totals(void)
     ft_head()->totals_copies = FT_TOTALS_COPIES;
 }
 
-/* Takes memory for `count` chunks more; the first of them is FILLING, the others FREE. */
-static uint32_t grow(uint32_t count, uint64_t now, uint8_t first_state)
+static uint32_t grow_undisturbed(uint32_t count, uint64_t now, uint8_t first_state)
 {
-    if (ft_process.sandboxed || now < ft_process.growth_retry_ticks)
-        return FT_NO_CHUNK;
     uint32_t first = __atomic_load_n(&ft_process.chunks_high, __ATOMIC_RELAXED);
     do {
         if (first + count > ft_process.chunks_by_shim)
@@ -111,17 +106,34 @@ static uint32_t grow(uint32_t count, uint64_t now, uint8_t first_state)
     }
     grow_totals();
     FT_TEST_POINT(growth_populated);
-    __atomic_store_n(&states()[first], first_state, __ATOMIC_RELEASE);
+    struct ft_head *head = ft_head();
+    __atomic_store_n(&head->chunk_state[first], first_state, __ATOMIC_RELEASE);
     for (uint32_t i = 1; i < count; i++)
-        __atomic_store_n(&states()[first + i], FT_CHUNK_FREE, __ATOMIC_RELEASE);
-    raise_word(&ft_head()->chunks_ready, first + count);
+        __atomic_store_n(&head->chunk_state[first + i], FT_CHUNK_FREE, __ATOMIC_RELEASE);
+    raise_word(&head->chunks_ready, first + count);
+    return first;
+}
+
+/*
+ * Takes memory for `count` chunks more; the first of them is FILLING, the others FREE. No handler comes in between: it might
+ * fork, and the child would go on with growth that is its parent's. `writer` (NULL: none) may be one that was left so.
+ */
+static uint32_t grow(const struct ft_writer *writer, uint32_t count, uint64_t now, uint8_t first_state)
+{
+    if (ft_process.sandboxed || now < ft_process.growth_retry_ticks)
+        return FT_NO_CHUNK;
+    uint64_t before = ft_block_signals();
+    uint32_t first = FT_NO_CHUNK;
+    if (writer == NULL || !writer->is_orphan)
+        first = grow_undisturbed(count, now, first_state);
+    ft_unblock_signals(before);
     return first;
 }
 
 void ft_ring_prepare(uint32_t chunks)
 {
     for (uint32_t i = 0; i < chunks; i += FT_CHUNKS_STEP)
-        if (grow(FT_CHUNKS_STEP, ft_now(), FT_CHUNK_FREE) == FT_NO_CHUNK)
+        if (grow(NULL, FT_CHUNKS_STEP, ft_now(), FT_CHUNK_FREE) == FT_NO_CHUNK)
             return;
 }
 
@@ -129,24 +141,17 @@ static uint32_t take_chunk(struct ft_writer *writer, uint64_t now)
 {
     if (writer->retry_ticks != 0 && now < writer->retry_ticks)
         return FT_NO_CHUNK;
-    uint32_t index = find_free();
+    uint32_t index = find_free(head_of(writer));
     if (index == FT_NO_CHUNK)
-        index = grow(FT_CHUNKS_STEP, now, FT_CHUNK_FILLING);
-    if (index != FT_NO_CHUNK && is_barred(index)) { /* by growth */
-        __atomic_store_n(&states()[index], FT_CHUNK_FREE, __ATOMIC_RELEASE);
-        index = find_free();
-    }
+        index = grow(writer, FT_CHUNKS_STEP, now, FT_CHUNK_FILLING);
     if (index == FT_NO_CHUNK) {
-        __atomic_fetch_add(&ft_head()->chunks_wanted, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&head_of(writer)->chunks_wanted, 1, __ATOMIC_RELAXED);
         writer->retry_ticks = now + RETRY_TICKS;
         return FT_NO_CHUNK;
     }
     FT_TEST_POINT(chunk_taken);
-    writer->recent[writer->recent_count % FT_RECENT_CHUNKS] = (uint16_t)index;
-    writer->recent_count = writer->recent_count < 2 * FT_RECENT_CHUNKS ? (uint16_t)(writer->recent_count + 1)
-                                                                       : (uint16_t)(FT_RECENT_CHUNKS + 1);
     writer->retry_ticks = 0;
-    struct ft_chunk_head *head = ft_chunk(index);
+    struct ft_chunk_head *head = ft_chunk_of(writer, index);
     head->line = writer->index;
     head->tid = writer->line->tid;
     head->ordinal = writer->line->ordinal;
@@ -159,15 +164,15 @@ static uint32_t take_chunk(struct ft_writer *writer, uint64_t now)
     return index;
 }
 
-static uint64_t *slot_words(uint32_t chunk, uint32_t slot)
+static uint64_t *slot_words(struct ft_chunk_head *chunk, uint32_t slot)
 {
-    return (uint64_t *)((char *)ft_chunk(chunk) + FT_CHUNK_HEAD_BYTES + (size_t)slot * FT_SLOT_BYTES);
+    return (uint64_t *)((char *)chunk + FT_CHUNK_HEAD_BYTES + (size_t)slot * FT_SLOT_BYTES);
 }
 
 /* Publishes nothing in slots [from, to). */
-static void pad(uint32_t chunk, uint32_t from, uint32_t to)
+static void pad(struct ft_chunk_head *chunk, uint32_t from, uint32_t to)
 {
-    uint64_t fill = ft_chunk(chunk)->fill;
+    uint64_t fill = chunk->fill;
     while (from < to) {
         uint32_t slots = to - from > FT_RECORD_SLOTS_MAX ? FT_RECORD_SLOTS_MAX : to - from;
         __atomic_store_n(slot_words(chunk, from), FT_W0(FT_RECORD_PAD, slots, 0, 0, fill, FT_FD16_NONE),
@@ -180,22 +185,22 @@ static void pad(uint32_t chunk, uint32_t from, uint32_t to)
  * The one reservation that crosses a chunk's end pads what is left and marks it FULL; later ones, of signal handlers
  * that interrupted it, find the cursor past the end and only take a chunk of their own.
  */
-static void close_chunk(uint32_t chunk, uint32_t slot)
+static void close_chunk(struct ft_writer *writer, uint32_t chunk, uint32_t slot)
 {
-    pad(chunk, slot, FT_CHUNK_SLOTS);
+    pad(ft_chunk_of(writer, chunk), slot, FT_CHUNK_SLOTS);
     FT_TEST_POINT(chunk_padded);
     /* Release: FULL says that all slots are reserved, and those published before are seen. */
-    __atomic_store_n(&states()[chunk], FT_CHUNK_FULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&head_of(writer)->chunk_state[chunk], FT_CHUNK_FULL, __ATOMIC_RELEASE);
     FT_TEST_POINT(chunk_full);
 }
 
 /* Closes a chunk that is not full, having got `slot` .. of it, because it is too old for 40 bits of ticks. */
 static void close_early(struct ft_writer *writer, uint32_t chunk, uint32_t slot, uint32_t slots)
 {
-    pad(chunk, slot, slot + slots);
+    pad(ft_chunk_of(writer, chunk), slot, slot + slots);
     uint64_t rest = ft_local_add(&writer->cursor, FT_CHUNK_SLOTS);
     if ((uint32_t)(rest >> 32) == chunk && (uint32_t)rest <= FT_CHUNK_SLOTS)
-        close_chunk(chunk, (uint32_t)rest);
+        close_chunk(writer, chunk, (uint32_t)rest);
 }
 
 static int is_fitting(uint64_t cursor, uint32_t slots)
@@ -218,7 +223,7 @@ uint64_t *ft_ring_reserve_more(struct ft_writer *writer, uint64_t cursor, uint32
         if (index != FT_NO_CHUNK && is_fitting(cursor, slots))
             close_early(writer, index, slot, slots);
         else if (index != FT_NO_CHUNK && slot <= FT_CHUNK_SLOTS)
-            close_chunk(index, slot);
+            close_chunk(writer, index, slot);
         uint64_t current = __atomic_load_n(&writer->cursor, __ATOMIC_RELAXED);
         if ((uint32_t)(current >> 32) == index) {
             uint32_t taken = take_chunk(writer, now);
@@ -230,25 +235,29 @@ uint64_t *ft_ring_reserve_more(struct ft_writer *writer, uint64_t cursor, uint32
             /* A handler may have reserved or changed the chunk since: then ours goes back and its is used. */
             if (!ft_local_swap_if(&writer->cursor, current, (uint64_t)taken << 32)) {
                 FT_TEST_POINT(chunk_given_up);
-                __atomic_store_n(&states()[taken], FT_CHUNK_FREE, __ATOMIC_RELEASE);
+                __atomic_store_n(&head_of(writer)->chunk_state[taken], FT_CHUNK_FREE, __ATOMIC_RELEASE);
             }
         }
         cursor = ft_local_add(&writer->cursor, slots);
         if ((uint32_t)(cursor >> 32) != FT_NO_CHUNK && is_fitting(cursor, slots)) {
-            *chunk = ft_chunk((uint32_t)(cursor >> 32));
+            *chunk = ft_chunk_of(writer, (uint32_t)(cursor >> 32));
             if (is_young(*chunk, now))
-                return slot_words((uint32_t)(cursor >> 32), (uint32_t)cursor);
+                return slot_words(*chunk, (uint32_t)cursor);
         }
     }
 }
 
 uint64_t *ft_ring_reserve(struct ft_writer *writer, uint32_t slots, uint64_t now, struct ft_chunk_head **chunk)
 {
+#ifdef FT_TEST_POINTS
+    if (!ft_thread.is_recording)
+        __builtin_trap(); /* our own fault: see ft_recording_begin */
+#endif
     uint64_t cursor = ft_local_add(&writer->cursor, slots);
     if ((uint32_t)(cursor >> 32) != FT_NO_CHUNK && is_fitting(cursor, slots)) {
-        *chunk = ft_chunk((uint32_t)(cursor >> 32));
+        *chunk = ft_chunk_of(writer, (uint32_t)(cursor >> 32));
         if (is_young(*chunk, now))
-            return slot_words((uint32_t)(cursor >> 32), (uint32_t)cursor);
+            return slot_words(*chunk, (uint32_t)cursor);
     }
     return ft_ring_reserve_more(writer, cursor, slots, now, chunk);
 }
@@ -257,11 +266,14 @@ void ft_ring_drop(struct ft_writer *writer, unsigned call, uint64_t bytes, uint6
 {
     if (writer->is_orphan)
         return;
-    ft_local_increment(&writer->line->dropped);
+    struct ft_line *line = writer->line;
+    FT_TEST_POINT(dropping);
+    ft_local_increment(&line->dropped);
     FT_TEST_POINT(dropped);
     uint32_t copies = __atomic_load_n(&ft_process.totals_ready, __ATOMIC_ACQUIRE);
     uint32_t copy = copies > 1 ? writer->index % copies : 0;
-    struct ft_total *rows = ft_page(copy == 0 ? ft_process.totals_page : ft_process.totals_more_page + copy - 1);
+    struct ft_total *rows =
+        page_of(writer, copy == 0 ? ft_process.totals_page : ft_process.totals_more_page + copy - 1);
     struct ft_total *row = &rows[0];
     for (uint32_t i = 0; i < FT_TOTALS_ROWS - 1; i++) {
         struct ft_total *candidate = &rows[1 + (call * 7 + i) % (FT_TOTALS_ROWS - 1)];

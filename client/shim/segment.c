@@ -51,18 +51,6 @@ static int make_memfd(void)
     return (int)error;
 }
 
-/* The first of `count` chunks in a row of which none is barred. */
-static uint32_t first_chunk(uint32_t count)
-{
-    uint32_t first = 0;
-    for (uint16_t i = 0; i < ft_process.barred_count; i++)
-        if (ft_process.barred[i] - first < count) {
-            first += count;
-            i = UINT16_MAX; /* from the beginning */
-        }
-    return first + count <= ft_process.chunks_max ? first : 0;
-}
-
 struct range {
     uint32_t page, pages;
 };
@@ -80,8 +68,7 @@ static long take_memory(int fd)
     if (chunks > p->chunks_max)
         chunks = p->chunks_max;
     uint32_t line_pages = can_grow ? 1 : LINE_PAGES_WITHOUT_GROWTH;
-    uint32_t first = can_grow ? first_chunk(chunks) : 0;
-    const struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, line_pages}, {p->pool_page + first, chunks}};
+    const struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, line_pages}, {p->pool_page, chunks}};
     for (int i = 0; i < 3; i++) {
         long error = ft_sys(SYS_fallocate, fd, 0, (uint64_t)ranges[i].page * FT_PAGE_BYTES,
                             (uint64_t)ranges[i].pages * FT_PAGE_BYTES);
@@ -89,8 +76,7 @@ static long take_memory(int fd)
             return error;
     }
     (void)*(volatile uint64_t *)ft_head(); /* a read maps the pages behind it too that have memory; a write but one */
-    ft_process.chunks_first = first;
-    ft_process.chunks_high = first + chunks;
+    ft_process.chunks_high = chunks;
     ft_thread_attached(line_pages * (FT_PAGE_BYTES / FT_LINE_BYTES));
     ft_process.totals_ready = 1;
     return 0;
@@ -127,31 +113,47 @@ static void fill_head(void)
     head->chunks_ready = p->chunks_high;
     head->totals_copies = 1;
     head->settings_ignored = p->settings_ignored;
-    for (uint32_t i = p->chunks_first; i < p->chunks_high; i++)
+    for (uint32_t i = 0; i < p->chunks_high; i++)
         head->chunk_state[i] = FT_CHUNK_FREE;
 }
 
+void ft_segment_leave(uint64_t base)
+{
+    ft_sys(SYS_mmap, base, ft_process.bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 /*
- * Maps the memfd, fills it and hands it over. A forked child maps it over its parent's segment: pointers into it stay
- * good, and the parent's is out of reach. What the child takes of its parent's Hello goes through the descriptor first.
+ * Where the segment lies. A forked child maps it over its parent's: pointers into it stay good, and the parent's is out of
+ * reach. But what would go on with a record that its parent began must not find it: memory of nobody takes its place.
  */
+static long map(int memfd)
+{
+    struct ft_process *p = &ft_process;
+    uint64_t parents = p->has_parents ? p->base : 0;
+    uint64_t place = p->is_interrupted ? 0 : parents;
+    long base =
+        ft_sys(SYS_mmap, place, p->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (place != 0 ? MAP_FIXED : 0), memfd, 0);
+    if (base < 0 && base > -4096)
+        return base;
+    if (parents != 0 && place == 0)
+        ft_segment_leave(parents);
+    ft_sys(SYS_madvise, base, p->bytes, FT_MADV_DONTDUMP);
+    p->base = (uint64_t)base;
+    p->has_parents = 0;
+    return 0;
+}
+
+/* Maps the memfd, fills it and hands it over. What a child takes of its parent's Hello goes through the descriptor first. */
 static long deliver(int memfd, int socket, enum ft_image image, struct ft_raised *files)
 {
     FT_TEST_POINT(memfd_made);
-    uint64_t place = image == FT_IMAGE_EXEC ? 0 : ft_process.base;
-    if (place != 0) {
-        long error = ft_hello_inherit(memfd);
-        if (error != 0)
-            return error;
-    }
-    long base = ft_sys(SYS_mmap, place, ft_process.bytes, PROT_READ | PROT_WRITE,
-                       MAP_SHARED | (place != 0 ? MAP_FIXED : 0), memfd, 0);
-    if (base < 0 && base > -4096)
-        return base;
-    ft_sys(SYS_madvise, base, ft_process.bytes, FT_MADV_DONTDUMP);
-    ft_process.base = (uint64_t)base;
-    ft_process.has_parents = 0;
-    long error = take_memory(memfd);
+    long error = ft_process.has_parents ? ft_hello_inherit(memfd) : 0;
+    if (error == 0)
+        error = map(memfd);
+    if (error != 0)
+        return error;
+    error = take_memory(memfd);
     if (error == 0) {
         FT_TEST_POINT(memory_taken);
         fill_head();
@@ -162,8 +164,8 @@ static long deliver(int memfd, int socket, enum ft_image image, struct ft_raised
         FT_TEST_POINT(ready);
         error = ft_hand_over(socket, memfd, files);
     }
-    if (error != 0 && place == 0) {
-        ft_sys(SYS_munmap, base, ft_process.bytes);
+    if (error != 0 && image == FT_IMAGE_EXEC) {
+        ft_sys(SYS_munmap, ft_process.base, ft_process.bytes);
         ft_process.base = 0;
     }
     return error;

@@ -37,20 +37,20 @@ enum ft_why {
     FT_WHY_FILES = 16, /* another process may change our descriptors: each is asked for at each use */
 };
 
-enum { FT_RECENT_CHUNKS = 6 };
-
-/* A line and its writer. Private: one 64-byte entry per line, so that a later thread can take over where one ended. */
+/*
+ * A line and its writer. Private: one 64-byte entry per line, so that a later thread can take over where one ended. Who
+ * writes a record finds all of the segment that it needs by the writer: see ft_recording_begin.
+ */
 struct ft_writer {
     uint64_t cursor; /* chunk << 32 | next slot */
     uint64_t sequence;
     uint64_t retry_ticks; /* ring full: do not look for a chunk before */
     struct ft_line *line;
+    char *pool; /* where the segment's chunks are */
     uint32_t index;
     uint32_t vfork_pid;
-    const struct ft_thread *owner;     /* last thread that took the line, by where its storage is */
-    uint16_t recent[FT_RECENT_CHUNKS]; /* the chunks that it took last */
-    uint16_t recent_count;
-    uint16_t is_orphan; /* see ft_thread_orphan */
+    const struct ft_thread *owner; /* last thread that took the line, by where its storage is */
+    uint64_t is_orphan;            /* see ft_thread_orphan */
 };
 
 /* What entering a sandbox changed. */
@@ -70,6 +70,7 @@ struct ft_thread {
     uint8_t vfork_depth;
     uint8_t vfork_moved; /* the vfork child changed its working directory */
     uint32_t tid;
+    uint8_t is_recording; /* see ft_recording_begin */
     struct ft_writer *writer;
     struct ft_line *line;
     const void *call_frame; /* frame of the call that the line shows as running */
@@ -113,7 +114,6 @@ struct ft_process {
     uint32_t totals_page, totals_more_page, hello_page, lines_page, pool_page;
     uint32_t lines_max, chunks_max, chunks_by_shim;
     uint64_t segment_id[2], parent_id[2]; /* of this image's segment, of its parent's where it was forked */
-    uint32_t chunks_first;                /* of those that have memory from the start */
     uint32_t chunks_high;                 /* next range of chunks that growth takes (atomic) */
     uint32_t lines_used;                  /* atomic */
     uint32_t lines_hand;                  /* where the search for lines of ended threads goes on */
@@ -138,11 +138,8 @@ struct ft_process {
     uint8_t files_shared;    /* with another process that runs (clone with CLONE_FILES) */
     uint8_t cwd_shared;      /* the same (CLONE_FS) */
     uint8_t want_start_time; /* the policy asks for it */
+    uint8_t is_interrupted;  /* in a forked child: a record of its parent's was begun, and goes on here */
     uint32_t settings_ignored;
-    /* In a forked child: what a call that the fork interrupted may still write to. */
-    uint16_t barred[FT_RECENT_CHUNKS];
-    uint16_t barred_count;
-    uint32_t line_barred;
     uint32_t chunks_fixed; /* in FT_GROWTH_FIXED no chunk beyond them is taken */
     uint32_t missed;       /* calls while another thread was attaching: counted once that is done */
     uint64_t growth_retry_ticks;
@@ -181,6 +178,33 @@ static inline struct ft_chunk_head *ft_chunk(uint32_t chunk)
 static inline struct ft_hello *ft_hello(void)
 {
     return ft_page(ft_process.hello_page);
+}
+
+static inline struct ft_chunk_head *ft_chunk_of(const struct ft_writer *writer, uint32_t chunk)
+{
+    return (struct ft_chunk_head *)(void *)(writer->pool + (size_t)chunk * FT_CHUNK_BYTES);
+}
+
+/*
+ * From before a thread looks at its writer until what it writes is published, or dropped: ft_recording_begin is the first
+ * step, ft_recording_end, with what it gave, the last. A handler that comes in between may fork, and in the child this goes
+ * on when the handler returns, with the addresses that it has: then the child's segment is laid elsewhere, and what is
+ * written here leads nowhere (ft_thread_orphan). So between the two the segment is reached by the writer alone.
+ * A handler leaves it as it was; a jump out of it leaves it set, which costs a later fork a little.
+ */
+FT_HOT uint8_t ft_recording_begin(void)
+{
+    uint8_t before = ft_thread.is_recording;
+    ft_thread.is_recording = 1;
+    __asm__ volatile("" : : : "memory");
+    FT_TEST_POINT(recording);
+    return before;
+}
+
+FT_HOT void ft_recording_end(uint8_t before)
+{
+    __asm__ volatile("" : : : "memory");
+    ft_thread.is_recording = before;
 }
 
 /* attach.c. Called in a forked child before it returns to the program; `image` says how it was made. */
@@ -222,11 +246,10 @@ void ft_sandbox_note_syscall(long number, long a, long b);
 int ft_thread_start(void);
 /*
  * In a forked child, before it attaches. The fork may have been made by a handler, above a call of the parent's that goes
- * on here when the handler returns, anywhere between its count and its record: it has addresses of chunks and of its
- * writer. Its event is the parent's. So its writer leads nowhere from here on, and the child uses neither that line nor
- * those chunks.
+ * on here when the handler returns. Its event is the parent's if the parent had begun to record it (ft_recording_begin):
+ * then its writer leads nowhere from here on and is used by nobody else. 1: so it is.
  */
-void ft_thread_orphan(void);
+int ft_thread_orphan(void);
 /* Where an orphan's record goes. */
 uint64_t *ft_thread_sink(struct ft_chunk_head **chunk);
 /* At attach: so many lines have memory. */

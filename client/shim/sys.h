@@ -152,7 +152,21 @@ enum {
     FT_SEAL_SHRINK = 2,
     FT_SEAL_GROW = 4,
     FT_RWF_APPEND = 16,
+    FT_SIG_SETMASK = 2,
 };
+
+/* No handler runs on this thread until ft_unblock_signals, with what it gave. */
+FT_HOT uint64_t ft_block_signals(void)
+{
+    uint64_t all = ~UINT64_C(0), before = 0;
+    ft_sys(SYS_rt_sigprocmask, FT_SIG_SETMASK, &all, &before, sizeof(all));
+    return before;
+}
+
+FT_HOT void ft_unblock_signals(uint64_t before)
+{
+    ft_sys(SYS_rt_sigprocmask, FT_SIG_SETMASK, &before, 0, sizeof(before));
+}
 
 /* Compilers turn loops into calls of these; the shim must not import them. */
 FT_HOT void ft_copy(void *to, const void *from, size_t n)

@@ -20,7 +20,7 @@ static struct {
     int is_read;
     unsigned point;
     int signal;
-    int32_t left;
+    int32_t left, every;
 } wish;
 
 static int number(const char **text)
@@ -45,6 +45,7 @@ static void read_wish(void)
         const char *rest = text + n + 1;
         wish.left = number(&rest);
         wish.signal = *rest == ':' ? (rest++, number(&rest)) : 0;
+        wish.every = *rest == ':' ? (rest++, number(&rest)) : 0;
         wish.point = i;
     }
 }
@@ -53,8 +54,10 @@ void ft_test_point_reach(enum ft_test_point point)
 {
     if (!wish.is_read)
         read_wish();
-    if (point == wish.point && __atomic_sub_fetch(&wish.left, 1, __ATOMIC_RELAXED) == 0)
-        ft_sys(SYS_tgkill, ft_sys(SYS_getpid), ft_sys(SYS_gettid), wish.signal);
+    if (point != wish.point || __atomic_sub_fetch(&wish.left, 1, __ATOMIC_RELAXED) != 0)
+        return;
+    __atomic_store_n(&wish.left, wish.every, __ATOMIC_RELAXED);
+    ft_sys(SYS_tgkill, ft_sys(SYS_getpid), ft_sys(SYS_gettid), wish.signal);
 }
 
 #endif

@@ -48,13 +48,15 @@ static void publish_thread(struct ft_writer *writer)
 {
     struct ft_chunk_head *chunk;
     uint64_t now = ft_now();
+    uint8_t before = ft_recording_begin();
     uint64_t *word = ft_ring_reserve(writer, 1, now, &chunk);
-    if (word == NULL)
-        return; /* the next chunk's head says it */
-    word[1] = (uint64_t)writer->line->tid | (uint64_t)writer->line->ordinal << 32;
-    word[2] = now;
-    word[3] = 0;
-    __atomic_store_n(&word[0], FT_W0(FT_RECORD_THREAD, 1, 0, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
+    if (word != NULL) { /* else the next chunk's head says it */
+        word[1] = (uint64_t)writer->line->tid | (uint64_t)writer->line->ordinal << 32;
+        word[2] = now;
+        word[3] = 0;
+        __atomic_store_n(&word[0], FT_W0(FT_RECORD_THREAD, 1, 0, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
+    }
+    ft_recording_end(before);
 }
 
 /* Without asking the kernel: the line of a thread whose storage is this one's now. Stacks are used again at once. */
@@ -133,23 +135,24 @@ FT_TABLE static union {
 } sink;
 static struct ft_line sink_line;
 
-void ft_thread_orphan(void)
+int ft_thread_orphan(void)
 {
-    struct ft_process *p = &ft_process;
     struct ft_writer *writer = ft_thread.writer;
-    p->barred_count = 0;
-    p->line_barred = 0;
-    if (writer == NULL)
-        return;
-    p->barred_count = writer->recent_count < FT_RECENT_CHUNKS ? writer->recent_count : FT_RECENT_CHUNKS;
-    for (uint16_t i = 0; i < p->barred_count; i++)
-        p->barred[i] = writer->recent[i];
-    p->line_barred = writer->index;
+    ft_thread.line = &sink_line; /* until it has another, or for good where it does not attach */
+    if (writer == NULL || !ft_thread.is_recording)
+        return 0;
     writer->cursor = FT_CURSOR_NONE;
     writer->line = &sink_line;
     writer->owner = NULL;
     writer->is_orphan = 1;
-    ft_thread.line = &sink_line; /* until it has another, or for good where it does not attach */
+    return 1;
+}
+
+/* A line whose writer leads nowhere; it has no memory that another could have. */
+static int is_orphaned(uint32_t index)
+{
+    const struct ft_writer *writer = known_writer(index);
+    return writer != NULL && writer->is_orphan;
 }
 
 uint64_t *ft_thread_sink(struct ft_chunk_head **chunk)
@@ -163,7 +166,7 @@ static uint32_t new_line(uint32_t tid)
     uint32_t index;
     do
         index = __atomic_fetch_add(&ft_process.lines_used, 1, __ATOMIC_RELAXED);
-    while (index == ft_process.line_barred);
+    while (index < ft_process.lines_max && is_orphaned(index));
     if (index >= ft_process.lines_max) {
         __atomic_store_n(&ft_process.lines_used, ft_process.lines_max, __ATOMIC_RELAXED);
         return 0;
@@ -187,7 +190,8 @@ int ft_thread_start(void)
         return -ENOMEM;
     struct ft_line *line = line_at(index);
     if (!is_inherited) {
-        *writer = (struct ft_writer){.cursor = FT_CURSOR_NONE, .index = index, .line = line};
+        *writer =
+            (struct ft_writer){.cursor = FT_CURSOR_NONE, .index = index, .line = line, .pool = (char *)ft_chunk(0)};
     }
     writer->vfork_pid = 0;
     writer->owner = thread;

@@ -92,13 +92,15 @@ static void put_named_gap(enum ft_shim_gap gap, const char *name)
     struct ft_chunk_head *chunk;
     ft_gap(gap);
     uint32_t id = ft_name_string(name, ft_length_most(name, FT_PATH_KEPT_BYTES));
+    uint8_t before = ft_recording_begin();
     uint64_t *word = id != 0 ? ft_ring_reserve(ft_thread.writer, 1, ft_now(), &chunk) : NULL;
-    if (word == NULL)
-        return;
-    word[1] = 1 | (uint64_t)id << 32;
-    word[2] = ft_now();
-    word[3] = 0;
-    __atomic_store_n(&word[0], FT_W0(FT_RECORD_GAP, 1, gap, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
+    if (word != NULL) {
+        word[1] = 1 | (uint64_t)id << 32;
+        word[2] = ft_now();
+        word[3] = 0;
+        __atomic_store_n(&word[0], FT_W0(FT_RECORD_GAP, 1, gap, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
+    }
+    ft_recording_end(before);
 }
 
 /* A new process by clone; flags that share memory without being a thread or a vfork child are a gap. */

@@ -15,13 +15,15 @@ _Static_assert(FT_STUB_VFORK == FT_CALL_ID_vfork, "assembly knows the id");
 static void publish_vfork(unsigned is_begin, uint32_t child)
 {
     struct ft_chunk_head *chunk;
+    uint8_t before = ft_recording_begin();
     uint64_t *word = ft_ring_reserve(ft_thread.writer, 1, ft_now(), &chunk);
-    if (word == NULL)
-        return;
-    word[1] = child;
-    word[2] = ft_now();
-    word[3] = 0;
-    __atomic_store_n(&word[0], FT_W0(FT_RECORD_VFORK, 1, is_begin, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
+    if (word != NULL) {
+        word[1] = child;
+        word[2] = ft_now();
+        word[3] = 0;
+        __atomic_store_n(&word[0], FT_W0(FT_RECORD_VFORK, 1, is_begin, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
+    }
+    ft_recording_end(before);
 }
 
 static unsigned vfork_level(void)

@@ -8,7 +8,7 @@ import pytest
 
 import harness
 
-POINTS = ["call_shown", "call_done", "emitted", "reserved", "written", "published", "reserved_long", "written_long",
+POINTS = ["call_shown", "call_done", "recording", "line_known", "emitted", "reserved", "written", "published", "reserved_long", "written_long",
           "name_reserved", "name_written", "chunk_padded", "chunk_full", "chunk_taken", "chunk_headed", "chunk_filled"]
 ROUNDS = 60
 

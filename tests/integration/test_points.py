@@ -25,6 +25,8 @@ BEFORE_NUMBERS = 5  # open, ftruncate, mmap, close of the witness; open of the n
 WHERE = {
     "call_shown": [("burst", 1), ("burst", 77), ("plain", 130)],
     "call_done": [("burst", 1), ("burst", 77), ("plain", 130)],
+    "recording": [("burst", 1), ("burst", 77), ("plain", 130)],
+    "line_known": [("burst", 1), ("burst", 77), ("plain", 130)],
     "emitted": [("burst", 2), ("burst", 77), ("plain", 130)],
     "reserved": [("burst", 1), ("burst", 77), ("burst", 200)],
     "written": [("burst", 1), ("burst", 77), ("burst", 200)],
@@ -33,6 +35,7 @@ WHERE = {
     "written_long": [("plain", 1), ("plain", 20)],
     "name_reserved": [("plain", 2), ("plain", 20)],
     "name_written": [("plain", 2), ("plain", 20)],
+    "dropping": [("flood", 1), ("flood", 50)],
     "dropped": [("flood", 1), ("flood", 50)],
     "chunk_padded": [("burst", 1), ("burst", 3)],
     "chunk_full": [("burst", 1), ("burst", 3)],

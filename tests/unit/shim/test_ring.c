@@ -47,12 +47,14 @@ static void publish(uint32_t number)
     struct ft_chunk_head *chunk;
     uint32_t slots = 1 + number % 3;
     uint64_t *word;
+    uint8_t before = ft_recording_begin();
     while ((word = ft_ring_reserve(ft_thread.writer, slots, ft_ticks(), &chunk)) == NULL)
         ft_thread.writer->retry_ticks = 0;
     word[1] = number;
     for (uint32_t i = 1; i < slots; i++)
         word[i * FT_SLOT_WORDS] = number;
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, slots, 1, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
+    ft_recording_end(before);
 }
 
 static void take(const uint64_t *word, uint32_t slots)
@@ -181,11 +183,13 @@ static void without_a_reader_events_are_dropped_into_the_totals(void **state)
     assert_int_equal(ft_thread_start(), 0);
     struct ft_chunk_head *chunk;
     uint32_t kept = 0;
+    uint8_t before = ft_recording_begin();
     while (ft_ring_reserve(ft_thread.writer, 1, ft_ticks(), &chunk) != NULL)
         kept++;
     assert_int_equal(kept, CHUNKS * FT_CHUNK_SLOTS);
     for (unsigned call = 1; call <= 300; call++)
         ft_ring_drop(ft_thread.writer, call, 10, 2);
+    ft_recording_end(before);
     assert_int_equal(ft_thread.line->dropped, 300);
     uint64_t count = 0, bytes = 0, ticks = 0, others = 0;
     for (uint32_t copy = 0; copy < FT_TOTALS_COPIES; copy++) {
