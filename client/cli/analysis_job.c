@@ -221,6 +221,19 @@ static void count_threads(struct ft_job *job, const struct ft_trace_set *set)
     ft_map_fini(&map);
 }
 
+static void add_cap(struct ft_job *job, const struct ft_trace_set *set, size_t r)
+{
+    size_t count;
+    const struct ft_trace_loss *losses = ft_trace_reader_losses(ft_trace_set_reader(set, r), &count);
+    for (size_t i = 0; i < count; i++) {
+        if (losses[i].cause == FT_CAUSE_CAPPED && losses[i].process == 0) {
+            int64_t since_ns = ft_trace_set_realtime_ns(set, r, losses[i].when_ns);
+            bool is_first = job->capped_since_ns == 0 || since_ns < job->capped_since_ns;
+            job->capped_since_ns = is_first ? since_ns : job->capped_since_ns;
+        }
+    }
+}
+
 void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
 {
     struct ft_map gaps;
@@ -230,9 +243,11 @@ void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struc
         uint64_t error = ft_trace_reader_header(ft_trace_set_reader(set, r))->clock_error_ns;
         job->clock_error_ns = error > job->clock_error_ns ? error : job->clock_error_ns;
         add_gaps(job, set, r, &gaps);
+        add_cap(job, set, r);
     }
     ft_map_fini(&gaps);
     job->stored = scan->rows;
+    job->profiled = ft_trace_set_profiled(set);
     job->parents = ft_parents_find(set);
     add_processes(job, set, scan);
     find_coverage(job, set, scan);

@@ -35,6 +35,8 @@ struct ft_job {
     uint32_t *parents;       /* by process index of the set: see ft_parents_find(); FT_TRACE_SET_NONE: none */
     size_t thread_count;     /* distinct: the threads of a process go on over an exec */
     uint64_t clock_error_ns; /* the largest of all files */
+    uint64_t profiled;       /* events of which the trace has sums alone, dropped ones (capped) among them */
+    int64_t capped_since_ns; /* since the epoch: when the job passed its cap; 0: it did not */
 };
 
 /* `scan` with FT_SCAN_PROCESSES. */

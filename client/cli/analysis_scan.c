@@ -296,6 +296,9 @@ int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, uns
     pthread_mutex_init(&queue.lock, NULL);
     pthread_cond_init(&queue.turned, NULL);
     run_workers(scan, &queue);
+    if (!where) {
+        ft_scan_add_sums(scan, &common);
+    }
     if (parts & FT_SCAN_FILES) {
         end_files(scan, &queue, whole);
     }

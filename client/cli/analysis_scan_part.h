@@ -63,6 +63,9 @@ uint32_t ft_scan_part_columns(unsigned parts);
 /* Adds a block's rows; `busy` and `accesses` are then the block's. */
 void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows);
 
+/* Adds the sums of PROFILE frames to files and processes. `rows` of the scan then counts the events that they stand for. */
+void ft_scan_add_sums(struct ft_scan *scan, struct ft_scan_work *work);
+
 struct ft_scan_pair {
     uint32_t process, entry;
 };

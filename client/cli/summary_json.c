@@ -22,6 +22,13 @@ static void put_counts(struct ft_json *json, const struct ft_summary *summary)
         ft_json_member_uint(json, ft_cause_name(cause), job->dropped_by_cause[cause]);
     }
     ft_json_end_object(json);
+    ft_json_member_uint(json, "profiled", job->profiled);
+    ft_json_key(json, "capped_since");
+    if (job->capped_since_ns) {
+        ft_json_seconds(json, job->capped_since_ns);
+    } else {
+        ft_json_null(json);
+    }
     ft_json_member_uint(json, "hosts", ft_trace_set_host_count(summary->set));
     ft_json_member_uint(json, "processes", job->coverage.tasks);
     ft_json_member_uint(json, "images", ft_trace_set_process_count(summary->set));

@@ -24,8 +24,29 @@ static void print_wall(const struct ft_screen *screen, const struct ft_summary *
     int64_t wall_ns = summary->job.has_span ? summary->job.end_ns - summary->job.start_ns : 0;
     int64_t io_ns = summary->scan.sweep.totals.total_ns[FT_SWEEP_IO];
     print_label(screen, "Wall time");
+    if (ft_trace_set_events(summary->set) == 0 && summary->job.profiled > 0) {
+        fprintf(screen->out, "%s\n", ft_units_time(&wall, wall_ns));
+        return;
+    }
     fprintf(screen->out, "%s, %s of it (%s) with I/O on files going on\n", ft_units_time(&wall, wall_ns),
             ft_units_time(&io, io_ns), ft_units_share(&share, (double)io_ns, (double)wall_ns));
+}
+
+/* Of a profile, or of a job that became one. */
+static void print_profiled(const struct ft_screen *screen, const struct ft_summary *summary)
+{
+    const struct ft_job *job = &summary->job;
+    struct ft_unit_text count, since;
+    if (job->profiled == 0 && job->capped_since_ns == 0) {
+        return;
+    }
+    print_label(screen, "Profile");
+    fprintf(screen->out, "of %s events there are sums alone", ft_units_count(&count, job->profiled));
+    if (job->capped_since_ns) {
+        fprintf(screen->out, ": the job passed its cap %s after its start",
+                ft_units_time(&since, job->capped_since_ns - job->start_ns));
+    }
+    fputc('\n', screen->out);
 }
 
 static void print_sum(const struct ft_screen *screen, const char *label, const struct ft_sum *sum, bool has_bytes)
@@ -240,5 +261,6 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     print_files(&screen, summary, look->top);
     print_calls(&screen, &summary->calls, look->top);
     print_processes(&screen, summary);
+    print_profiled(&screen, summary);
     print_unseen(&screen, summary);
 }

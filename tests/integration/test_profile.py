@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""Mode `profile`, and the caps: sums in place of events, and the sums are those of the events."""
+
+import harness
+
+SCRIPT = """
+import os
+f = os.open('data', os.O_RDWR | os.O_CREAT)
+for i in range(300):
+    os.write(f, b'x' * 1000)
+for i in range(2000):
+    os.pread(f, 100, 7 * i)
+os.close(f)
+for i in range(20):
+    open(f'small{i}', 'w').close()
+if os.fork() == 0:
+    f = os.open('data', os.O_RDONLY)
+    os.read(f, 5000)
+    os._exit(0)
+os.wait()
+"""
+ARGV = ["/usr/bin/python3", "-S", "-E", "-c", SCRIPT]
+FIGURES = ("count", "bytes", "errors", "sizes")
+
+
+def call_of(trace, name):
+    found = [c for c in trace.summary()["calls"] if c["name"] == name]
+    assert len(found) == 1, (name, found)
+    return found[0]
+
+
+def frames_of(trace, kind):
+    return sum(file["frames"][kind]["bytes"] for file in trace.info()["files"])
+
+
+def data_of(tap, trace):
+    return trace.file(str(tap.work / "data"))
+
+
+def check_figures(tap, trace):
+    trace.check_sums()
+    assert call_of(trace, "write")["bytes"] >= 300_000
+    file = data_of(tap, trace)
+    assert (file["writes"], file["written_bytes"]) == (300, 300_000)
+    assert (file["reads"], file["read_bytes"]) == (2001, 205_000)
+    assert file["opens"] == 2 and file["processes"] == 2
+    for i in range(20):
+        assert trace.file(str(tap.work / f"small{i}"))["opens"] == 1
+    done = harness.read_command("verify", trace.path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_profile_has_the_sums_of_the_trace(tap):
+    whole = tap.run(ARGV)
+    for path in tap.work.iterdir():
+        path.unlink()
+    sums = tap.run(ARGV, env={"FLOWTAP_MODE": "profile"}, check=False)
+    check_figures(tap, whole)
+    check_figures(tap, sums)
+    assert sums.events() == []
+    summary = sums.summary()
+    assert summary["dropped"] == 0 and summary["profiled"] == summary["stored"] == summary["events"]
+    for name in ("pread64", "write", "fork", "openat64"):
+        if [c for c in whole.summary()["calls"] if c["name"] == name]:
+            assert {k: call_of(sums, name)[k] for k in FIGURES} == {k: call_of(whole, name)[k] for k in FIGURES}
+    for kind in ("read", "write", "metadata"):
+        assert sums.summary()[kind]["count"] == whole.summary()[kind]["count"], kind
+    assert {(p["pid"] == sums.ran.pid, p["events"]) for p in sums.processes()}
+    assert frames_of(sums, "profile") * 2 < frames_of(whole, "block"), "2,300 calls on one file are a few rows"
+
+
+def capped(tap, *settings):
+    daemon = tap.daemon("block_events=1024", *settings)
+    daemon.call(ARGV, cwd=tap.work)
+    log = daemon.log()
+    return daemon.stop(check=False), log
+
+
+def check_cap(tap, trace, log, key):
+    check_figures(tap, trace)
+    summary = trace.summary()
+    assert summary["dropped_by_cause"]["capped"] == summary["dropped"] > 0, summary["dropped_by_cause"]
+    assert 0 < summary["stored"] == len(trace.events())
+    assert summary["start"] < summary["capped_since"]
+    assert summary["profiled"] >= summary["dropped"]
+    assert f"passed {key}" in log
+
+
+def test_a_job_that_passes_its_cap_of_events_goes_on_as_a_profile(tap):
+    check_cap(tap, *capped(tap, "max_events_per_job=1000"), "max_events_per_job")
+
+
+def test_a_job_that_passes_its_cap_of_bytes_goes_on_as_a_profile(tap):
+    check_cap(tap, *capped(tap, "max_bytes_per_job=2000"), "max_bytes_per_job")
+
+
+def test_a_user_has_a_mode_of_its_own(tap):
+    daemon = tap.daemon("user_modes=root=profile,12345=off")
+    daemon.call(ARGV, cwd=tap.work)
+    trace = daemon.stop(check=False)
+    check_figures(tap, trace)
+    assert trace.events() == [] and trace.summary()["profiled"] > 2000
+
+
+def test_a_user_whose_mode_is_off_is_not_traced(tap):
+    daemon = tap.daemon("user_modes=0=off")
+    daemon.call(ARGV, cwd=tap.work)
+    assert not list(daemon.spool.rglob("*.flow"))
+    daemon.stop(check=False)
+
+
+def test_a_job_cannot_ask_for_more_than_the_site_gives(tap):
+    daemon = tap.daemon("mode=profile")
+    daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_MODE": "trace"})
+    trace = daemon.stop(check=False)
+    check_figures(tap, trace)
+    assert trace.events() == []
