@@ -100,16 +100,22 @@ static void mark_path(struct ft_scan_part *part, uint32_t entry, bool is_removed
     }
 }
 
+static uint32_t entry_of(struct ft_scan_part *part, uint32_t file)
+{
+    uint32_t at = ft_scan_files_at(&part->files, file); /* which may move the items */
+    return part->files.items[at].entry;
+}
+
 /* A call that succeeded in removing, renaming or linking a file. */
 static void note_names(struct ft_scan_part *part, unsigned reuse, uint32_t file, uint32_t file2, int64_t mono_ns)
 {
     int64_t ts_ns = realtime_of(part, mono_ns);
-    uint32_t entry = part->files.items[ft_scan_files_at(&part->files, file)].entry;
+    uint32_t entry = entry_of(part, file);
     if (reuse == FT_REUSE_UNLINK) {
         mark_path(part, entry, true, ts_ns);
         return;
     }
-    uint32_t entry2 = part->files.items[ft_scan_files_at(&part->files, file2)].entry;
+    uint32_t entry2 = entry_of(part, file2);
     if (reuse == FT_REUSE_RENAME) {
         mark_path(part, entry2, true, ts_ns);
     }
@@ -134,7 +140,8 @@ static void touch(struct ft_scan_part *part, struct ft_scan_file *file)
 static unsigned add_second(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t entry)
 {
     const struct ft_scan_call *call = &part->calls[rows->call[i]];
-    struct ft_scan_file *file = &part->files.items[ft_scan_files_at(&part->files, rows->file2[i])];
+    uint32_t at = ft_scan_files_at(&part->files, rows->file2[i]); /* which may move the items */
+    struct ft_scan_file *file = &part->files.items[at];
     if (file->entry != entry) {
         file->events++;
         if (file->run != part->run) {
