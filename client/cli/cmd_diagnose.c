@@ -20,8 +20,8 @@ static const struct ft_option options[] = {
 static int print_checks(void)
 {
     printf("checks:\n");
-    for (size_t i = 0; i < ft_check_count; i++) {
-        printf("  %-18s %s\n", ft_checks[i].name, ft_checks[i].title);
+    for (size_t i = 0; i < ft_diagnose_check_count; i++) {
+        printf("  %-18s %s\n", ft_diagnose_checks[i].name, ft_diagnose_checks[i].title);
     }
     printf("\nlimits:\n");
     for (size_t i = 0; i < FT_LIMIT_COUNT; i++) {
@@ -36,17 +36,17 @@ static void report(const struct values *values, const struct ft_strings *operand
     struct ft_diagnose diagnose;
     size_t count;
     ft_diagnose_read(&diagnose, set);
-    struct ft_finding *findings = ft_findings_find(&diagnose, operands, &count);
+    struct ft_diagnose_finding *findings = ft_diagnose_find(&diagnose, operands, &count);
     if (values->as_json) {
-        ft_findings_print_json(&diagnose, findings, count, ft_trace_set_is_partial(set) || diagnose.bad_blocks, stdout);
+        ft_diagnose_print_json(&diagnose, findings, count, ft_trace_set_is_partial(set) || diagnose.bad_blocks, stdout);
     } else if (ft_trace_set_events(set) == 0) {
         ft_report_print_empty(set, stdout);
     } else {
         char *title = ft_report_title(operands, NULL, set);
-        ft_findings_print_text(&diagnose, findings, count, title, stdout);
+        ft_diagnose_print_text(&diagnose, findings, count, title, stdout);
         free(title);
     }
-    ft_findings_free(findings, count);
+    ft_diagnose_free(findings, count);
     ft_diagnose_fini(&diagnose);
 }
 

@@ -19,24 +19,24 @@ static uint64_t spared(uint64_t time_ns, uint64_t needed, uint64_t done)
     return needed < done ? (uint64_t)((double)time_ns * (double)(done - needed) / (double)done) : 0;
 }
 
-static uint64_t weight(const struct ft_finding_file *file)
+static uint64_t weight(const struct ft_diagnose_file *file)
 {
     return file->time_ns;
 }
 
 /* Keeps the files that matter most, in order. */
-static void add_file(struct ft_finding *finding, struct ft_finding_file file)
+static void add_file(struct ft_diagnose_finding *finding, struct ft_diagnose_file file)
 {
     size_t at = finding->file_count;
-    if (at == FT_FINDING_FILES_MAX && weight(&file) <= weight(&finding->files[at - 1])) {
+    if (at == FT_DIAGNOSE_FILES_MAX && weight(&file) <= weight(&finding->files[at - 1])) {
         return;
     }
-    at -= at == FT_FINDING_FILES_MAX;
+    at -= at == FT_DIAGNOSE_FILES_MAX;
     for (; at > 0 && weight(&finding->files[at - 1]) < weight(&file); at--) {
         finding->files[at] = finding->files[at - 1];
     }
     finding->files[at] = file;
-    finding->file_count += finding->file_count < FT_FINDING_FILES_MAX;
+    finding->file_count += finding->file_count < FT_DIAGNOSE_FILES_MAX;
 }
 
 static uint64_t blocks_needed(const struct ft_diagnose *diagnose, uint32_t entry)
@@ -45,7 +45,7 @@ static uint64_t blocks_needed(const struct ft_diagnose *diagnose, uint32_t entry
     return diagnose->files[entry].small_bytes / block_bytes + 1;
 }
 
-static bool find_small(const struct ft_diagnose *diagnose, struct ft_finding *finding)
+static bool find_small(const struct ft_diagnose *diagnose, struct ft_diagnose_finding *finding)
 {
     const struct ft_diagnose_sum *total = &diagnose->total;
     struct ft_unit_text share, count, size;
@@ -57,7 +57,7 @@ static bool find_small(const struct ft_diagnose *diagnose, struct ft_finding *fi
         const struct ft_diagnose_sum *sum = &diagnose->files[f];
         if (sum->small > 0) {
             finding->saving_ns += spared(sum->small_ns, blocks_needed(diagnose, f), sum->small);
-            add_file(finding, (struct ft_finding_file){f, sum->small, sum->small_bytes, sum->small_ns});
+            add_file(finding, (struct ft_diagnose_file){f, sum->small, sum->small_bytes, sum->small_ns});
         }
     }
     finding->figure = ft_cli_format(
@@ -67,14 +67,14 @@ static bool find_small(const struct ft_diagnose *diagnose, struct ft_finding *fi
     return true;
 }
 
-static char *look_small(const struct ft_diagnose *diagnose, const struct ft_finding *finding)
+static char *look_small(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding)
 {
     uint64_t bytes = finding->file_count ? ft_diagnose_block_bytes(&diagnose->entries.items[finding->files[0].entry])
                                          : ft_diagnose_limit(FT_LIMIT_BLOCK_BYTES);
     return ft_cli_format("files --sort calls --where 'cat=POSIX && bytes>0 && bytes<%" PRIu64 "'", bytes);
 }
 
-static bool find_rereads(const struct ft_diagnose *diagnose, struct ft_finding *finding)
+static bool find_rereads(const struct ft_diagnose *diagnose, struct ft_diagnose_finding *finding)
 {
     struct ft_unit_text again, all;
     uint64_t reread = 0, read = 0;
@@ -86,7 +86,7 @@ static bool find_rereads(const struct ft_diagnose *diagnose, struct ft_finding *
             uint64_t time_ns = (uint64_t)((double)sum->placed_ns * (double)here / (double)sum->placed_bytes);
             reread += here;
             finding->saving_ns += time_ns;
-            add_file(finding, (struct ft_finding_file){f, 0, here, time_ns});
+            add_file(finding, (struct ft_diagnose_file){f, 0, here, time_ns});
         }
     }
     if (reread < ft_diagnose_limit(FT_LIMIT_REREAD_BYTES) || !is_share(reread, read, FT_LIMIT_REREAD_PERCENT)) {
@@ -115,7 +115,8 @@ static char *shell_word(const char *text)
 }
 
 /* Events of the finding's first file, with a condition more. */
-static char *look_at_file(const struct ft_diagnose *diagnose, const struct ft_finding *finding, const char *condition)
+static char *look_at_file(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding,
+                          const char *condition)
 {
     struct ft_bytes path = finding->file_count ? diagnose->entries.items[finding->files[0].entry].path : FT_BYTES("");
     char *quoted = ft_filter_quote(path.len ? path.data : "", path.len);
@@ -127,12 +128,12 @@ static char *look_at_file(const struct ft_diagnose *diagnose, const struct ft_fi
     return options;
 }
 
-static char *look_rereads(const struct ft_diagnose *diagnose, const struct ft_finding *finding)
+static char *look_rereads(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding)
 {
     return look_at_file(diagnose, finding, "bytes>0");
 }
 
-static bool find_lookups(const struct ft_diagnose *diagnose, struct ft_finding *finding)
+static bool find_lookups(const struct ft_diagnose *diagnose, struct ft_diagnose_finding *finding)
 {
     const struct ft_diagnose_sum *total = &diagnose->total;
     struct ft_unit_text count, size;
@@ -145,7 +146,7 @@ static bool find_lookups(const struct ft_diagnose *diagnose, struct ft_finding *
         const struct ft_diagnose_sum *sum = &diagnose->files[f];
         if (sum->lookups > 0) {
             add_file(finding,
-                     (struct ft_finding_file){f, sum->lookups, sum->read_bytes + sum->written_bytes, sum->lookup_ns});
+                     (struct ft_diagnose_file){f, sum->lookups, sum->read_bytes + sum->written_bytes, sum->lookup_ns});
         }
     }
     finding->saving_ns = spared(total->lookup_ns, moved / ft_diagnose_limit(FT_LIMIT_BYTES_PER_LOOKUP), total->lookups);
@@ -155,7 +156,7 @@ static bool find_lookups(const struct ft_diagnose *diagnose, struct ft_finding *
     return true;
 }
 
-static char *look_lookups(const struct ft_diagnose *diagnose, const struct ft_finding *finding)
+static char *look_lookups(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding)
 {
     (void)diagnose;
     (void)finding;
@@ -163,7 +164,7 @@ static char *look_lookups(const struct ft_diagnose *diagnose, const struct ft_fi
         "files --by folder --sort calls --where 'call~\"*open*\" || call~\"*stat*\" || call~\"*access*\"'");
 }
 
-static bool find_syncs(const struct ft_diagnose *diagnose, struct ft_finding *finding)
+static bool find_syncs(const struct ft_diagnose *diagnose, struct ft_diagnose_finding *finding)
 {
     const struct ft_diagnose_sum *total = &diagnose->total;
     struct ft_unit_text count, size, time;
@@ -174,7 +175,7 @@ static bool find_syncs(const struct ft_diagnose *diagnose, struct ft_finding *fi
     for (uint32_t f = 0; f < diagnose->entries.count; f++) {
         const struct ft_diagnose_sum *sum = &diagnose->files[f];
         if (sum->syncs > 0) {
-            add_file(finding, (struct ft_finding_file){f, sum->syncs, sum->written_bytes, sum->sync_ns});
+            add_file(finding, (struct ft_diagnose_file){f, sum->syncs, sum->written_bytes, sum->sync_ns});
         }
     }
     finding->saving_ns =
@@ -186,14 +187,14 @@ static bool find_syncs(const struct ft_diagnose *diagnose, struct ft_finding *fi
     return true;
 }
 
-static char *look_syncs(const struct ft_diagnose *diagnose, const struct ft_finding *finding)
+static char *look_syncs(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding)
 {
     (void)diagnose;
     (void)finding;
     return ft_cli_strdup("files --sort calls --where 'call~\"*sync*\"'");
 }
 
-static bool find_serial(const struct ft_diagnose *diagnose, struct ft_finding *finding)
+static bool find_serial(const struct ft_diagnose *diagnose, struct ft_diagnose_finding *finding)
 {
     const struct ft_timeline *timeline = &diagnose->timeline;
     int64_t wall_ns = timeline->end_ns - timeline->start_ns, io_ns = timeline->total.io_ns;
@@ -211,14 +212,14 @@ static bool find_serial(const struct ft_diagnose *diagnose, struct ft_finding *f
     return true;
 }
 
-static char *look_serial(const struct ft_diagnose *diagnose, const struct ft_finding *finding)
+static char *look_serial(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding)
 {
     (void)diagnose;
     (void)finding;
     return ft_cli_strdup("timeline");
 }
 
-static bool find_odd(const struct ft_diagnose *diagnose, struct ft_finding *finding)
+static bool find_odd(const struct ft_diagnose *diagnose, struct ft_diagnose_finding *finding)
 {
     const struct ft_diagnose_sum *total = &diagnose->total;
     struct ft_unit_text share, count;
@@ -232,7 +233,7 @@ static bool find_odd(const struct ft_diagnose *diagnose, struct ft_finding *find
             /* One block too many of those that the request touches. */
             uint64_t blocks = sum->request_bytes / sum->requests / ft_diagnose_block_bytes(&diagnose->entries.items[f]);
             finding->saving_ns += sum->odd_ns / (blocks + 2);
-            add_file(finding, (struct ft_finding_file){f, sum->odd, sum->request_bytes, sum->odd_ns});
+            add_file(finding, (struct ft_diagnose_file){f, sum->odd, sum->request_bytes, sum->odd_ns});
         }
     }
     finding->figure = ft_cli_format("%s of %s reads and writes begin inside a block of the file system",
@@ -241,12 +242,12 @@ static bool find_odd(const struct ft_diagnose *diagnose, struct ft_finding *find
     return true;
 }
 
-static char *look_odd(const struct ft_diagnose *diagnose, const struct ft_finding *finding)
+static char *look_odd(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding)
 {
     return look_at_file(diagnose, finding, "bytes>0 && offset>0");
 }
 
-static bool find_read_back(const struct ft_diagnose *diagnose, struct ft_finding *finding)
+static bool find_read_back(const struct ft_diagnose *diagnose, struct ft_diagnose_finding *finding)
 {
     struct ft_unit_text size;
     uint64_t back = 0;
@@ -257,7 +258,7 @@ static bool find_read_back(const struct ft_diagnose *diagnose, struct ft_finding
             uint64_t time_ns = (uint64_t)((double)sum->read_ns * (double)here / (double)sum->read_bytes);
             back += here;
             finding->saving_ns += time_ns;
-            add_file(finding, (struct ft_finding_file){f, 0, here, time_ns});
+            add_file(finding, (struct ft_diagnose_file){f, 0, here, time_ns});
         }
     }
     if (back < ft_diagnose_limit(FT_LIMIT_READ_BACK_BYTES)) {
@@ -268,7 +269,7 @@ static bool find_read_back(const struct ft_diagnose *diagnose, struct ft_finding
     return true;
 }
 
-const struct ft_check ft_checks[] = {
+const struct ft_diagnose_check ft_diagnose_checks[] = {
     {"small_requests", "Small requests",
      "read or write larger pieces: a buffer of some blocks, one request for neighbouring pieces, a format that packs them",
      "summed over all threads", find_small, look_small},
@@ -291,13 +292,13 @@ const struct ft_check ft_checks[] = {
      "hand the data on in memory or by a local disk, where whoever reads them runs on the same node",
      "summed over all threads", find_read_back, look_rereads},
 };
-const size_t ft_check_count = sizeof(ft_checks) / sizeof(ft_checks[0]);
+const size_t ft_diagnose_check_count = sizeof(ft_diagnose_checks) / sizeof(ft_diagnose_checks[0]);
 
-static enum ft_severity severity_of(const struct ft_diagnose *diagnose, uint64_t saving_ns)
+static enum ft_diagnose_severity severity_of(const struct ft_diagnose *diagnose, uint64_t saving_ns)
 {
-    return is_share(saving_ns, diagnose->lived_ns, FT_LIMIT_HIGH_PERCENT)     ? FT_SEVERITY_HIGH
-           : is_share(saving_ns, diagnose->lived_ns, FT_LIMIT_MEDIUM_PERCENT) ? FT_SEVERITY_MEDIUM
-                                                                              : FT_SEVERITY_LOW;
+    return is_share(saving_ns, diagnose->lived_ns, FT_LIMIT_HIGH_PERCENT)     ? FT_DIAGNOSE_HIGH
+           : is_share(saving_ns, diagnose->lived_ns, FT_LIMIT_MEDIUM_PERCENT) ? FT_DIAGNOSE_MEDIUM
+                                                                              : FT_DIAGNOSE_LOW;
 }
 
 static char *command_of(char *options, const struct ft_strings *paths)
@@ -315,7 +316,7 @@ static char *command_of(char *options, const struct ft_strings *paths)
 
 static int compare(const void *a_untyped, const void *b_untyped)
 {
-    const struct ft_finding *a = a_untyped, *b = b_untyped;
+    const struct ft_diagnose_finding *a = a_untyped, *b = b_untyped;
     if (a->severity != b->severity) {
         return a->severity < b->severity ? 1 : -1;
     }
@@ -323,16 +324,17 @@ static int compare(const void *a_untyped, const void *b_untyped)
                                         : strcmp(a->check->name, b->check->name);
 }
 
-struct ft_finding *ft_findings_find(const struct ft_diagnose *diagnose, const struct ft_strings *paths, size_t *count)
+struct ft_diagnose_finding *ft_diagnose_find(const struct ft_diagnose *diagnose, const struct ft_strings *paths,
+                                             size_t *count)
 {
-    struct ft_finding *findings = ft_cli_alloc(ft_check_count * sizeof(*findings));
+    struct ft_diagnose_finding *findings = ft_cli_alloc(ft_diagnose_check_count * sizeof(*findings));
     *count = 0;
-    for (size_t i = 0; i < ft_check_count; i++) {
-        struct ft_finding *finding = &findings[*count];
-        *finding = (struct ft_finding){.check = &ft_checks[i]};
-        if (ft_checks[i].find(diagnose, finding)) {
+    for (size_t i = 0; i < ft_diagnose_check_count; i++) {
+        struct ft_diagnose_finding *finding = &findings[*count];
+        *finding = (struct ft_diagnose_finding){.check = &ft_diagnose_checks[i]};
+        if (ft_diagnose_checks[i].find(diagnose, finding)) {
             finding->severity = severity_of(diagnose, finding->saving_ns);
-            finding->command = command_of(ft_checks[i].look(diagnose, finding), paths);
+            finding->command = command_of(ft_diagnose_checks[i].look(diagnose, finding), paths);
             ++*count;
         }
     }
@@ -342,7 +344,7 @@ struct ft_finding *ft_findings_find(const struct ft_diagnose *diagnose, const st
     return findings;
 }
 
-void ft_findings_free(struct ft_finding *findings, size_t count)
+void ft_diagnose_free(struct ft_diagnose_finding *findings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         free(findings[i].figure);

@@ -6,7 +6,7 @@
 #include "client/cli/table.h"
 #include "client/cli/units.h"
 
-static const char *severity_name(enum ft_severity severity)
+static const char *severity_name(enum ft_diagnose_severity severity)
 {
     static const char *const names[] = {"low", "medium", "high"};
     return names[severity];
@@ -17,7 +17,7 @@ static int64_t as_time(uint64_t ns)
     return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
-static void print_files(const struct ft_diagnose *diagnose, const struct ft_finding *finding,
+static void print_files(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding,
                         const struct ft_screen *screen)
 {
     static const struct ft_column columns[] = {
@@ -26,7 +26,7 @@ static void print_files(const struct ft_diagnose *diagnose, const struct ft_find
     struct ft_unit_text text;
     ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < finding->file_count; i++) {
-        const struct ft_finding_file *file = &finding->files[i];
+        const struct ft_diagnose_file *file = &finding->files[i];
         struct ft_bytes path = diagnose->entries.items[file->entry].path;
         ft_table_add(&table, ft_units_time(&text, as_time(file->time_ns)));
         ft_table_add(&table, file->count ? ft_units_count(&text, file->count) : "-");
@@ -39,8 +39,8 @@ static void print_files(const struct ft_diagnose *diagnose, const struct ft_find
     ft_table_fini(&table);
 }
 
-void ft_findings_print_text(const struct ft_diagnose *diagnose, const struct ft_finding *findings, size_t count,
-                            const char *title, FILE *out)
+void ft_diagnose_print_text(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *findings,
+                            size_t count, const char *title, FILE *out)
 {
     struct ft_screen screen;
     struct ft_unit_text saving;
@@ -48,11 +48,11 @@ void ft_findings_print_text(const struct ft_diagnose *diagnose, const struct ft_
     ft_screen_print(&screen, FT_STYLE_TITLE, "flowtap: %s\n", title);
     if (count == 0) {
         fprintf(out, "\nNothing stands out: %zu checks, no finding (`flowtap diagnose --checks` tells them).\n",
-                ft_check_count);
+                ft_diagnose_check_count);
     }
     for (size_t i = 0; i < count; i++) {
-        const struct ft_finding *finding = &findings[i];
-        ft_screen_print(&screen, finding->severity == FT_SEVERITY_HIGH ? FT_STYLE_WARN : FT_STYLE_TITLE, "\n%s",
+        const struct ft_diagnose_finding *finding = &findings[i];
+        ft_screen_print(&screen, finding->severity == FT_DIAGNOSE_HIGH ? FT_STYLE_WARN : FT_STYLE_TITLE, "\n%s",
                         finding->check->title);
         fprintf(out, " (%s)\n  %s.\n", severity_name(finding->severity), finding->figure);
         fprintf(out, "  At most %s could be saved, %s.\n", ft_units_time(&saving, as_time(finding->saving_ns)),
@@ -62,12 +62,13 @@ void ft_findings_print_text(const struct ft_diagnose *diagnose, const struct ft_
     }
 }
 
-static void put_files(struct ft_json *json, const struct ft_diagnose *diagnose, const struct ft_finding *finding)
+static void put_files(struct ft_json *json, const struct ft_diagnose *diagnose,
+                      const struct ft_diagnose_finding *finding)
 {
     ft_json_key(json, "files");
     ft_json_begin_array(json);
     for (size_t i = 0; i < finding->file_count; i++) {
-        const struct ft_finding_file *file = &finding->files[i];
+        const struct ft_diagnose_file *file = &finding->files[i];
         ft_json_begin_object(json);
         ft_report_json_bytes(json, "path", diagnose->entries.items[file->entry].path);
         ft_json_key(json, "count");
@@ -79,8 +80,8 @@ static void put_files(struct ft_json *json, const struct ft_diagnose *diagnose, 
     ft_json_end_array(json);
 }
 
-void ft_findings_print_json(const struct ft_diagnose *diagnose, const struct ft_finding *findings, size_t count,
-                            bool is_partial, FILE *out)
+void ft_diagnose_print_json(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *findings,
+                            size_t count, bool is_partial, FILE *out)
 {
     struct ft_json json;
     ft_json_init(&json, out, true);
@@ -88,7 +89,7 @@ void ft_findings_print_json(const struct ft_diagnose *diagnose, const struct ft_
     ft_json_key(&json, "findings");
     ft_json_begin_array(&json);
     for (size_t i = 0; i < count; i++) {
-        const struct ft_finding *finding = &findings[i];
+        const struct ft_diagnose_finding *finding = &findings[i];
         ft_json_begin_object(&json);
         ft_json_member_string(&json, "check", finding->check->name);
         ft_json_member_string(&json, "severity", severity_name(finding->severity));
@@ -103,8 +104,8 @@ void ft_findings_print_json(const struct ft_diagnose *diagnose, const struct ft_
     ft_json_end_array(&json);
     ft_json_key(&json, "checks");
     ft_json_begin_array(&json);
-    for (size_t i = 0; i < ft_check_count; i++) {
-        ft_json_string(&json, ft_checks[i].name);
+    for (size_t i = 0; i < ft_diagnose_check_count; i++) {
+        ft_json_string(&json, ft_diagnose_checks[i].name);
     }
     ft_json_end_array(&json);
     ft_json_member_bool(&json, "partial", is_partial);

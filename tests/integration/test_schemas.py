@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Every `--json` document is what its schema in tests/data/schemas says, and every command that has one has a schema."""
+
+import copy
+import json
+import re
+
+import harness
+import pytest
+from generated import document, events_of, generate
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+SCHEMAS = harness.REPO / "tests/data/schemas"
+REPORTS = ["summary", "events", "files", "processes", "timeline", "diagnose", "info", "verify"]
+
+
+def schema(name):
+    return json.loads((SCHEMAS / f"{name}.json").read_text())
+
+
+REGISTRY = Registry().with_resource("event.json", Resource.from_contents(schema("event")))
+
+
+def check(name, value):
+    errors = list(Draft202012Validator(schema(name), registry=REGISTRY).iter_errors(value))
+    assert not errors, (name, [f"{error.json_path}: {error.message}"[:300] for error in errors[:5]])
+
+
+def check_reports(path, status=0):
+    for name in REPORTS:
+        done = harness.call([harness.FLOWTAP, name, "--json", path])
+        assert done.returncode in (0, status), (name, done.stderr)
+        check(name, json.loads(done.stdout))
+    for event in events_of(path):
+        check("event", event)
+
+
+def test_a_schema_is_one():
+    names = sorted(path.stem for path in SCHEMAS.glob("*.json"))
+    assert names
+    for name in names:
+        Draft202012Validator.check_schema(schema(name))
+
+
+def commands_with_json():
+    listed = re.findall(r"^  ([a-z]+)\s{2,}\S", harness.call([harness.FLOWTAP, "--help"]).stdout.decode(), re.M)
+    return [name for name in listed if "--json" in harness.call([harness.FLOWTAP, name, "--help"]).stdout.decode()]
+
+
+def test_every_command_that_prints_json_has_a_schema_and_its_page_names_it():
+    names = commands_with_json()
+    assert {*REPORTS, "diff", "status", "doctor"} <= set(names)
+    for name in names:
+        assert (SCHEMAS / f"{name}.json").exists(), name
+        page = (harness.REPO / f"client/cli/flowtap-{name}.1").read_text().replace("\\-", "-")
+        assert f"tests/data/schemas/{name}.json" in page, name
+
+
+@pytest.mark.parametrize("kind", ["random", "training", "metadata"])
+def test_reports_of_made_traces(tmp_path, kind):
+    path = generate(tmp_path / "t", kind, "--hosts", "2", "--dropped", "5", events=1500)
+    check_reports(path)
+    check("diff", document("diff", path, generate(tmp_path / "u", "random", events=300)))
+    for by in ("folder", "suffix", "mount", "fstype", "host", "kind"):
+        check("files", document("files", path, "--by", by))
+    for by in ("exe", "host", "rank", "job", "user"):
+        check("processes", document("processes", path, "--by", by))
+    check("processes", document("processes", path, "--where", "size>1"))
+
+
+def test_reports_of_a_real_trace(tap):
+    code = ("import os, signal\nos.close(os.open(b'odd\\xff\\n', os.O_CREAT | os.O_WRONLY))\nos.getcwd()\n"
+            "if os.fork() == 0: os.execv('/bin/cat', ['cat', b'odd\\xff\\n'])\nos.wait()\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", code], status=128 + 9)
+    check_reports(trace.path)
+    assert any("path_bytes" in event for event in trace.events())
+
+
+def test_reports_of_a_damaged_trace(tmp_path):
+    path = generate(tmp_path / "t", "random", events=2000)
+    (flow,) = path.glob("*.flow")
+    data = flow.read_bytes()
+    flow.write_bytes(data[:len(data) // 2])
+    check_reports(path, status=1)
+    assert document("info", path)["partial"]
+
+
+def test_what_the_daemon_and_the_doctor_say(tap):
+    daemon = tap.daemon()
+    daemon.call(["true"])
+    done = daemon.call([harness.FLOWTAP, "status", "--json"])
+    assert done.returncode in (0, 1), done.stderr
+    check("status", json.loads(done.stdout))
+    daemon.stop()
+    done = harness.call([harness.FLOWTAP, "doctor", "--json"])
+    check("doctor", json.loads(done.stdout))
+
+
+def test_a_schema_refuses_what_is_not_so(tmp_path):
+    path = generate(tmp_path / "t", "random", events=500)
+    refused = 0
+    for name in REPORTS:
+        value = document(name, path)
+        for key in value:
+            for change in (lambda v, k: v.pop(k), lambda v, k: v.__setitem__(k, {"no": "such thing"})):
+                other = copy.deepcopy(value)
+                change(other, key)
+                refused += not Draft202012Validator(schema(name), registry=REGISTRY).is_valid(other)
+    assert refused > 60
+    event = events_of(path)[0]
+    for bad in ({**event, "more": 1}, {**event, "ts": "now"}, {k: v for k, v in event.items() if k != "name"}):
+        assert not Draft202012Validator(schema("event")).is_valid(bad)
