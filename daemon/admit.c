@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "daemon/answer.h"
+#include "daemon/answer_jobs.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/mode.h"
@@ -51,7 +52,7 @@ static bool is_attach(const struct ft_attach *message, unsigned fds)
 
 static bool is_question(const struct ft_attach *message, unsigned fds)
 {
-    return (message->kind == FT_MESSAGE_STATUS || message->kind == FT_MESSAGE_CONFIG) && fds == 0;
+    return message->kind >= FT_MESSAGE_STATUS && message->kind <= FT_MESSAGE_FETCH && fds == 0;
 }
 
 int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
@@ -320,6 +321,10 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
     if (r < 0 || !is_known) {
         ft_log_limited(FT_LOG_WARNING, "a client's message is no attach message of version %u", FT_RING_ABI_MAJOR);
         ft_status_add(&daemon->status, refused_message, 1);
+        return 0;
+    }
+    if (message.attach.kind == FT_MESSAGE_JOBS || message.attach.kind == FT_MESSAGE_FETCH) {
+        ft_answer_jobs(daemon, socket_fd, &peer, &message.attach);
         return 0;
     }
     if (message.attach.kind == FT_MESSAGE_STATUS || message.attach.kind == FT_MESSAGE_CONFIG) {

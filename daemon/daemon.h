@@ -42,6 +42,7 @@ struct ft_daemon {
     struct ft_store store;
     struct ft_service service;
     struct ft_hook hook;
+    unsigned asked_count; // questions that workers answer
     struct ft_retain retain;
     struct ft_successor *successor; // until all is taken over
     uv_signal_t signals[3];

@@ -13,6 +13,10 @@
  * flowtap.Status (status.proto) of FT_STATUS_BYTES_MAX at most, then the connection is closed. FT_MESSAGE_CONFIG asks in the
  * same way for its configuration: flowtap.Config.
  *
+ * FT_MESSAGE_JOBS asks which jobs there are: the reply is a message of eight bytes with a descriptor, which holds a
+ * flowtap.Jobs. FT_MESSAGE_FETCH asks for file number `flags` of the job that has id `segment_bytes` there and belongs to
+ * user `pid`: the reply is a flowtap.TraceFile with the file's descriptor, read-only; without one where it is not to be had.
+ *
  * The policy file is `<socket path>.policy`: one message flowtap.Policy (policy.proto), world-readable, replaced by
  * rename. The shim reads it at attach; it takes at most FT_POLICY_BYTES_MAX and ignores fields that it does not know.
  * No policy file means no daemon: the program runs untraced.
@@ -24,7 +28,13 @@
 
 #define FT_ATTACH_MAGIC UINT32_C(0x31417446) /* "FtA1" */
 
-enum ft_message { FT_MESSAGE_ATTACH = 1, FT_MESSAGE_STATUS = 2, FT_MESSAGE_CONFIG = 3 };
+enum ft_message {
+    FT_MESSAGE_ATTACH = 1,
+    FT_MESSAGE_STATUS = 2,
+    FT_MESSAGE_CONFIG = 3,
+    FT_MESSAGE_JOBS = 4,
+    FT_MESSAGE_FETCH = 5
+};
 
 struct ft_attach {
     uint32_t magic;

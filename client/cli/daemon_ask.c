@@ -18,7 +18,7 @@ const char *ft_ask_socket_path(const char *given)
     return path && path[0] ? path : FT_SOCKET_DEFAULT;
 }
 
-static int connect_to(const char *path)
+int ft_ask_connect(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= FT_SOCKET_PATH_MAX) {
@@ -70,7 +70,7 @@ static int ask_over(int fd, enum ft_message kind, const ProtobufCMessageDescript
 
 static int ask(const char *path, enum ft_message kind, const ProtobufCMessageDescriptor *type, ProtobufCMessage **reply)
 {
-    int fd = connect_to(path);
+    int fd = ft_ask_connect(path);
     if (fd < 0) {
         return fd;
     }
@@ -101,6 +101,55 @@ int ft_ask_config(const char *path, Flowtap__Config **config)
     int error = ask(path, FT_MESSAGE_CONFIG, &flowtap__config__descriptor, &reply);
     *config = (Flowtap__Config *)(void *)reply;
     return error;
+}
+
+/* The reply's descriptor, the first one; others are closed. */
+static int take_descriptor(struct msghdr *message)
+{
+    int taken = -1, fd;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        for (size_t at = 0; at + sizeof(fd) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(fd)) {
+            memcpy(&fd, CMSG_DATA(part) + at, sizeof(fd));
+            if (taken < 0) {
+                taken = fd;
+            } else {
+                close(fd);
+            }
+        }
+    }
+    return taken;
+}
+
+ssize_t ft_ask_with_fd(const char *path, const struct ft_attach *question, uint8_t *bytes, size_t room, int *fd)
+{
+    union {
+        char bytes[CMSG_SPACE(4 * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec into = {.iov_base = bytes, .iov_len = room};
+    struct msghdr message = {
+        .msg_iov = &into, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    int connection = ft_ask_connect(path);
+    *fd = -1;
+    if (connection < 0) {
+        return connection;
+    }
+    struct pollfd watch = {.fd = connection, .events = POLLIN};
+    ssize_t n = send(connection, question, sizeof(*question), MSG_NOSIGNAL) < 0 ? -errno : 0;
+    int ready = n < 0 ? 0 : poll(&watch, 1, FT_ASK_TIMEOUT_MS);
+    if (n == 0 && ready <= 0) {
+        n = ready < 0 ? -errno : -ETIMEDOUT;
+    }
+    if (n == 0) {
+        n = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        *fd = n > 0 ? take_descriptor(&message) : -1;
+        n = n > 0 ? n : -EBADMSG;
+    }
+    close(connection);
+    return n;
 }
 
 const char *ft_ask_explain(int error)

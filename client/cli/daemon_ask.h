@@ -6,6 +6,8 @@
 #ifndef FT_CLI_DAEMON_ASK_H
 #define FT_CLI_DAEMON_ASK_H
 
+#include <sys/types.h>
+
 #include "proto/control.h"
 #include "proto/status.pb-c.h"
 
@@ -25,6 +27,15 @@ int ft_ask_status_over(int fd, Flowtap__Status **status);
 
 /* The same for its configuration; to be released with flowtap__config__free_unpacked(). */
 int ft_ask_config(const char *path, Flowtap__Config **config);
+
+/* A connection, or such an error. */
+int ft_ask_connect(const char *path);
+
+/*
+ * One question over a connection of its own, whose reply may bring a descriptor: its length in bytes, or such an error. *fd
+ * is -1 where there came none.
+ */
+ssize_t ft_ask_with_fd(const char *path, const struct ft_attach *question, uint8_t *bytes, size_t room, int *fd);
 
 /* What such an error means, and what to do; static storage. */
 const char *ft_ask_explain(int error);

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/answer_jobs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+#include "daemon/stored_name.h"
+#include "proto/status.pb-c.h"
+
+enum { ASKED_MAX = 16, GROUPS_MAX = 1024, NAME_BYTES = 256 };
+
+struct asked {
+    uv_work_t work;
+    struct ft_daemon *daemon;
+    int fd; // of the connection
+    struct ucred peer;
+    struct ft_attach question;
+    struct ft_spool_list running;
+};
+
+// Groups of who connected, as they were then.
+static bool is_in_group(int fd, const struct ucred *peer, const char *name)
+{
+    struct group entry, *group = NULL;
+    char strings[4096];
+    gid_t groups[GROUPS_MAX];
+    socklen_t bytes = sizeof(groups);
+    if (!*name || getgrnam_r(name, &entry, strings, sizeof(strings), &group) != 0 || !group)
+        return false;
+    if (peer->gid == group->gr_gid)
+        return true;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) < 0)
+        return false;
+    for (size_t i = 0; i < bytes / sizeof(groups[0]); i++)
+        if (groups[i] == group->gr_gid)
+            return true;
+    return false;
+}
+
+static bool sees_all(const struct asked *asked)
+{
+    return asked->peer.uid == 0 || asked->peer.uid == geteuid() ||
+           is_in_group(asked->fd, &asked->peer, asked->daemon->config.admin_group);
+}
+
+// One message with one descriptor (-1: none), which stays the caller's.
+static void send_with(int socket_fd, const void *bytes, size_t count, int fd)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {.bytes = {0}};
+    struct iovec from = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = count};
+    struct msghdr message = {.msg_iov = &from, .msg_iovlen = 1};
+    if (fd >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof(control);
+        struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+        *part = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+        memcpy(CMSG_DATA(part), &fd, sizeof(fd));
+    }
+    (void)!sendmsg(socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static ProtobufCBinaryData bytes_of(const char *text)
+{
+    return (ProtobufCBinaryData){strlen(text), (uint8_t *)(uintptr_t)text};
+}
+
+// Those that run are in the spool as far as they have files.
+static void merge_running(struct ft_spool_list *list, const struct ft_spool_list *running)
+{
+    for (size_t i = 0; i < running->count; i++) {
+        const struct ft_spool_job *from = &running->jobs[i];
+        struct ft_spool_job *job = ft_spool_find(list, from->uid, from->folder);
+        if (!job && (job = ft_spool_add(list)))
+            *job = *from;
+        else if (job)
+            job->events += from->events;
+        if (job)
+            job->is_running = true;
+    }
+}
+
+static void fill(Flowtap__Jobs__Job *message, const struct ft_spool_job *job)
+{
+    flowtap__jobs__job__init(message);
+    message->id = ft_stored_name_folder(job->folder);
+    message->uid = job->uid;
+    message->job = bytes_of(job->job);
+    message->is_running = job->is_running;
+    message->files = job->files;
+    message->open_files = job->open_files;
+    message->bytes = job->bytes;
+    message->events = job->events;
+    message->start_ns = job->start_ns;
+    message->written_ns = job->newest_ns;
+}
+
+// There may be any number of jobs: they go in memory of their own, not in a message.
+static int make_memory(const Flowtap__Jobs *message)
+{
+    size_t bytes = flowtap__jobs__get_packed_size(message);
+    uint8_t *packed = malloc(bytes ? bytes : 1);
+    int fd = packed ? memfd_create("flowtap-jobs", MFD_CLOEXEC) : -1;
+    if (fd >= 0) {
+        flowtap__jobs__pack(message, packed);
+        for (size_t at = 0; at < bytes && fd >= 0;) {
+            ssize_t n = write(fd, packed + at, bytes - at);
+            at += n > 0 ? (size_t)n : 0;
+            if (n <= 0) {
+                close(fd);
+                fd = -1;
+            }
+        }
+    }
+    free(packed);
+    return fd;
+}
+
+static void answer_list(struct asked *asked)
+{
+    struct ft_daemon *daemon = asked->daemon;
+    struct ft_spool_list list;
+    uint32_t uid = sees_all(asked) ? UINT32_MAX : asked->peer.uid;
+    ft_spool_list(daemon->config.spool_dir, uid, true, &list);
+    for (size_t i = 0; i < asked->running.count;)
+        if (uid != UINT32_MAX && asked->running.jobs[i].uid != uid)
+            asked->running.jobs[i] = asked->running.jobs[--asked->running.count];
+        else
+            i++;
+    merge_running(&list, &asked->running);
+    Flowtap__Jobs message = FLOWTAP__JOBS__INIT;
+    Flowtap__Jobs__Job *jobs = calloc(list.count + 1, sizeof(*jobs)),
+                       **pointers = calloc(list.count + 1, sizeof(*pointers));
+    if (jobs && pointers) {
+        for (size_t i = 0; i < list.count; i++) {
+            fill(&jobs[i], &list.jobs[i]);
+            pointers[i] = &jobs[i];
+        }
+        message.n_jobs = list.count;
+        message.jobs = pointers;
+        message.host = bytes_of(daemon->host);
+        int fd = make_memory(&message);
+        uint64_t count = list.count;
+        if (fd >= 0) {
+            send_with(asked->fd, &count, sizeof(count), fd);
+            close(fd);
+        }
+    }
+    free(jobs);
+    free(pointers);
+    ft_spool_list_fini(&list);
+}
+
+static bool find_folder(const char *user_path, uint64_t id, char *out, size_t room)
+{
+    DIR *user = opendir(user_path);
+    bool is_found = false;
+    for (struct dirent *entry; user && !is_found && (entry = readdir(user));) {
+        is_found = entry->d_name[0] != '.' && ft_stored_name_folder(entry->d_name) == id;
+        if (is_found)
+            snprintf(out, room, "%s/%s", user_path, entry->d_name);
+    }
+    if (user)
+        closedir(user);
+    return is_found;
+}
+
+// By length first, so that a file that comes later stands behind the others: n counts up.
+static int by_number(const void *a, const void *b)
+{
+    const char *x = a, *y = b;
+    size_t x_length = strlen(x), y_length = strlen(y);
+    return x_length != y_length ? (x_length > y_length) - (x_length < y_length) : strcmp(x, y);
+}
+
+static char (*list_files(const char *path, uint32_t *count))[NAME_BYTES]
+{
+    char(*names)[NAME_BYTES] = NULL;
+    size_t room = 0;
+    DIR *folder = opendir(path);
+    *count = 0;
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (!ft_spool_is_trace(entry->d_name))
+            continue;
+        if (*count == room) {
+            room = room ? room * 2 : 16;
+            char(*more)[NAME_BYTES] = realloc(names, room * sizeof(*names));
+            if (!more)
+                break;
+            names = more;
+        }
+        snprintf(names[(*count)++], NAME_BYTES, "%.255s", entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    if (*count)
+        qsort(names, *count, sizeof(*names), by_number);
+    return names;
+}
+
+// File number `flags` of the job's, read-only.
+static void answer_file(struct asked *asked)
+{
+    char user[FT_SPOOL_PATH_MAX], folder[FT_SPOOL_PATH_MAX + NAME_BYTES], path[FT_SPOOL_PATH_MAX + 2 * NAME_BYTES];
+    uint32_t uid = asked->question.pid, at = asked->question.flags;
+    Flowtap__TraceFile message = FLOWTAP__TRACE_FILE__INIT;
+    uint8_t packed[NAME_BYTES + 64];
+    int fd = -1;
+    char(*names)[NAME_BYTES] = NULL;
+    snprintf(user, sizeof(user), "%s/%" PRIu32, asked->daemon->config.spool_dir, uid);
+    bool may = uid == asked->peer.uid || sees_all(asked);
+    if (may && find_folder(user, asked->question.segment_bytes, folder, sizeof(folder)))
+        names = list_files(folder, &message.count);
+    if (at < message.count) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[at]);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        message.name = bytes_of(names[at]);
+    }
+    send_with(asked->fd, packed, flowtap__trace_file__pack(&message, packed), fd);
+    if (fd >= 0)
+        close(fd);
+    free(names);
+}
+
+static void run(uv_work_t *work)
+{
+    struct asked *asked = work->data;
+    if (asked->question.kind == FT_MESSAGE_JOBS)
+        answer_list(asked);
+    else
+        answer_file(asked);
+}
+
+static void forget(struct asked *asked)
+{
+    ft_spool_list_fini(&asked->running);
+    if (asked->fd >= 0)
+        close(asked->fd);
+    free(asked);
+}
+
+static void after(uv_work_t *work, int status)
+{
+    struct asked *asked = work->data;
+    (void)status;
+    asked->daemon->asked_count--;
+    forget(asked);
+}
+
+void ft_answer_jobs(struct ft_daemon *daemon, int socket_fd, const struct ucred *peer, const struct ft_attach *question)
+{
+    struct asked *asked = daemon->asked_count < ASKED_MAX && !daemon->config.private ? calloc(1, sizeof(*asked)) : NULL;
+    if (!asked)
+        return;
+    ft_status_add(&daemon->status, asked, 1);
+    asked->daemon = daemon;
+    asked->peer = *peer;
+    asked->question = *question;
+    asked->fd = fcntl(socket_fd, F_DUPFD_CLOEXEC, 3);
+    asked->work.data = asked;
+    if (asked->fd < 0 ||
+        (question->kind == FT_MESSAGE_JOBS && ft_job_list_running(daemon, UINT32_MAX, &asked->running) < 0)) {
+        forget(asked);
+        return;
+    }
+    daemon->asked_count++;
+    uv_queue_work(&daemon->loop, &asked->work, run, after);
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""`flowtap jobs`: which jobs run and have run, whose they are, what they have stored."""
+
+import grp
+import json
+import os
+import socket
+import struct
+import subprocess
+import time
+
+import harness
+
+NOBODY = 65534
+
+
+def jobs(daemon, **options):
+    options.setdefault("cwd", "/")
+    done = harness.call([harness.FLOWTAP, "jobs", "--json", "--socket", daemon.socket], **options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["jobs"]
+
+
+def states(daemon, **options):
+    return {job["job"]: job["state"] for job in jobs(daemon, **options)}
+
+
+def open_to_all(tap, daemon):
+    for path in (tap.folder, daemon.folder):
+        os.chmod(path, 0o755)
+
+
+def test_a_job_is_listed_while_it_runs_and_after(tap):
+    daemon = tap.daemon("job_linger=100ms")
+    assert jobs(daemon) == []
+    begin = time.time()
+    reader, writer = os.pipe()
+    held = subprocess.Popen(["cat"], stdin=reader, stdout=subprocess.DEVNULL, env=daemon.env(SLURM_JOB_ID="8"))
+    tap.cleanup.append(lambda: harness.end_child(held))
+    os.close(reader)
+    harness.wait_until("the job to run", lambda: states(daemon) == {"8": "running"})
+    assert daemon.call([harness.program("hammer"), 2, 500], env={"SLURM_JOB_ID": "a b/c"}).returncode == 0
+    harness.wait_until("the other job to end", lambda: states(daemon) == {"8": "running", "a b/c": "finished"})
+    running, finished = jobs(daemon)
+    assert (running["job"], finished["job"]) == ("8", "a b/c")
+    assert finished["events"] == 2 * 502 and finished["files"] == 1 and finished["uid"] == os.getuid()
+    assert finished["bytes"] == sum(p.stat().st_size for p in (daemon.spool / str(os.getuid()) / "a_b_c").iterdir())
+    assert begin - 1 <= finished["start"] <= finished["last_written"] + 1 <= time.time() + 2
+    text = harness.call([harness.FLOWTAP, "jobs", "--socket", daemon.socket]).stdout.decode()
+    assert "a b/c" in text and "finished" in text and "1,004" in text
+    os.close(writer)
+    held.wait()
+    harness.wait_until("all to end", lambda: set(states(daemon).values()) == {"finished"})
+    daemon.stop()
+
+
+def test_events_of_a_running_job_are_those_of_all_its_files(tap):
+    daemon = tap.daemon("block_age=50ms", "rotate_size=1M")
+    names = "import os; [os.access('/' + os.urandom(100).hex(), 0) for i in range(3000)]"
+    reader, writer = os.pipe()
+    held = subprocess.Popen(["cat"], stdin=reader, stdout=subprocess.DEVNULL, env=daemon.env(SLURM_JOB_ID="8"))
+    tap.cleanup.append(lambda: harness.end_child(held))
+    os.close(reader)
+    runs = 0
+    while runs < 100 and len(list(daemon.spool.rglob("*.flow"))) < 2:
+        assert daemon.call(["/usr/bin/python3", "-c", names], env={"SLURM_JOB_ID": "8"}).returncode == 0
+        runs += 1
+    harness.wait_until("all its events", lambda: jobs(daemon)[0]["events"] >= 3000 * runs)
+    assert jobs(daemon)[0]["state"] == "running" and jobs(daemon)[0]["files"] >= 2
+    told = jobs(daemon)[0]["events"]
+    os.close(writer)
+    held.wait()
+    assert daemon.stop().summary()["stored"] >= told
+
+
+def test_what_a_killed_daemon_left_is_unclosed(tap):
+    daemon = tap.daemon("job_linger=1h")
+    assert daemon.call([harness.program("hammer"), 1, 500], env={"SLURM_JOB_ID": "8"}).returncode == 0
+    harness.wait_until("its events", lambda: (jobs(daemon) or [{"events": 0}])[0]["events"] == 502)
+    daemon.kill()
+    daemon.settings = ["job_linger=0s"]
+    daemon.start()
+    harness.wait_until("it to be known as such", lambda: states(daemon) == {"8": "unclosed"})
+    daemon.stop(check=False)
+
+
+def test_each_user_sees_its_own_and_the_admin_group_all(tap):
+    harness.needs(os.geteuid() == 0, "changing the user needs root")
+    daemon = tap.daemon("job_linger=100ms", "admin_group=daemon")
+    open_to_all(tap, daemon)
+    admins = grp.getgrnam("daemon").gr_gid
+    assert daemon.call(["true"], env={"SLURM_JOB_ID": "7"}).returncode == 0
+    assert daemon.call(["true"], env={"SLURM_JOB_ID": "8"}, cwd="/", user=NOBODY, group=NOBODY,
+                       extra_groups=[]).returncode == 0
+    harness.wait_until("both", lambda: states(daemon) == {"7": "finished", "8": "finished"})
+    assert set(states(daemon, user=NOBODY, group=NOBODY, extra_groups=[])) == {"8"}
+    assert states(daemon, user=NOBODY - 1, group=NOBODY, extra_groups=[]) == {}
+    assert set(states(daemon, user=NOBODY - 1, group=NOBODY, extra_groups=[admins])) == {"7", "8"}
+    assert set(states(daemon, user=NOBODY - 1, group=admins, extra_groups=[])) == {"7", "8"}
+    daemon.stop()
+
+
+def test_many_questions_at_once_harm_nobody(tap):
+    """More than are answered at a time, by askers that go away or never read."""
+    daemon = tap.daemon("job_linger=100ms")
+    held = []
+    for i in range(200):
+        one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        one.connect(str(daemon.socket))
+        one.send(struct.pack("<IIIIQII", 0x31417446, 4 + i % 2, harness_abi(), 0, i, i, i))
+        (held.append if i % 3 else socket.socket.close)(one)
+    assert daemon.call(["true"], env={"SLURM_JOB_ID": "7"}).returncode == 0
+    harness.wait_until("the job", lambda: states_or_none(daemon) == {"7": "finished"})
+    for one in held:
+        one.close()
+    daemon.stop()
+
+
+def states_or_none(daemon):
+    done = harness.call([harness.FLOWTAP, "jobs", "--json", "--socket", daemon.socket])
+    return {j["job"]: j["state"] for j in json.loads(done.stdout)["jobs"]} if done.returncode == 0 else None
+
+
+def harness_abi():
+    text = (harness.REPO / "proto/ring.h").read_text()
+    return int(next(line for line in text.splitlines() if "FT_RING_ABI_MAJOR" in line and "define" in line).split()[2].rstrip("uU"))
