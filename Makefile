@@ -38,6 +38,10 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+# What systemd finds by itself below /usr and /usr/local.
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 # A system prefix keeps its configuration where the daemon looks by itself; any other prefix keeps it inside.
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
@@ -221,11 +225,12 @@ $(O)/lib/slurm/spank_flowtap.so: $(SLURM_OBJ)
 
 MAN1 := $(wildcard client/cli/*.1)
 MAN8 := $(wildcard daemon/*.8 client/slurm/*.8)
+UNITS := $(notdir $(wildcard systemd/*.in))
 
 .PHONY: install uninstall
 install: all
 	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig $(INCLUDEDIR) $(MANDIR)/man1 $(MANDIR)/man8 \
-		$(SYSCONFDIR)/flowtap)
+		$(SYSCONFDIR)/flowtap $(UNITDIR) $(SYSUSERSDIR) $(TMPFILESDIR))
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)/
 	install -m 644 $(O)/lib/libflowtap-preload.so $(DESTDIR)$(LIBDIR)/
 	install -m 644 $(O)/lib/libflowtap.so $(DESTDIR)$(LIBDIR)/libflowtap.so.$(ABI_VERSION)
@@ -238,6 +243,11 @@ install: all
 		-e 's|@VERSION@|$(VERSION)|' client/annotate/flowtap.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/flowtap.pc
 	$(if $(MAN1),install -m 644 $(MAN1) $(DESTDIR)$(MANDIR)/man1/)
 	$(if $(MAN8),install -m 644 $(MAN8) $(DESTDIR)$(MANDIR)/man8/)
+	for unit in $(UNITS:.in=); do \
+		sed -e 's|@BINDIR@|$(BINDIR)|' systemd/$$unit.in > $(DESTDIR)$(UNITDIR)/$$unit && \
+		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
+	install -m 644 systemd/flowtap.sysusers $(DESTDIR)$(SYSUSERSDIR)/flowtap.conf
+	install -m 644 systemd/flowtap.tmpfiles $(DESTDIR)$(TMPFILESDIR)/flowtap.conf
 	# A configuration that somebody edited stays; the new one is laid beside it.
 	if [ -e $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf ]; then \
 		cmp -s etc/flowtapd.conf $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf || \
@@ -252,6 +262,8 @@ uninstall:
 		pkgconfig/flowtap.pc slurm/spank_flowtap.so slurm/task-prolog)
 	rm -f $(DESTDIR)$(INCLUDEDIR)/flowtap.h
 	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(notdir $(MAN1))) $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN8)))
+	rm -f $(addprefix $(DESTDIR)$(UNITDIR)/,$(UNITS:.in=))
+	rm -f $(DESTDIR)$(SYSUSERSDIR)/flowtap.conf $(DESTDIR)$(TMPFILESDIR)/flowtap.conf
 	rm -f $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf.new
 	if cmp -s etc/flowtapd.conf $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf; then \
 		rm -f $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf; fi

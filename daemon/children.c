@@ -201,6 +201,15 @@ static bool is_elsewhere(const struct ft_job *job, const struct ft_children_expe
     return one->has_come || (process && atomic_load(&process->state) == FT_PROCESS_REPLACED);
 }
 
+// It, or what it sent, may be on its way to a socket that is the service manager's. A reader takes the gap back where it
+// came to the next daemon.
+static bool may_be_seen_by_successor(const struct ft_job *job, const struct ft_children_expected *one,
+                                     struct ft_exe_verdict verdict, bool is_early)
+{
+    return job->daemon->store.fd >= 0 && is_early && one->way != FT_CHILDREN_EXECUTED && !one->is_inside &&
+           !verdict.is_certain && verdict.gap == FT_GAP_NOT_ATTACHED;
+}
+
 // True when it is settled: attached, or told as a gap.
 static bool settle(struct ft_job *job, struct ft_trace_writer *writer, struct ft_children_expected *one, int64_t now_ns,
                    bool all)
@@ -222,6 +231,8 @@ static bool settle(struct ft_job *job, struct ft_trace_writer *writer, struct ft
         one->due_ns = now_ns + FT_EXPECTED_PATIENCE_NS;
         return false;
     }
+    if (all && may_be_seen_by_successor(job, one, verdict, may_come || one->due_ns > now_ns))
+        verdict = (struct ft_exe_verdict){.gap = FT_GAP_DAEMON_STOPPED, .reason = "was starting when the daemon ended"};
     struct ft_process *process = one->way == FT_CHILDREN_EXECUTED ? ft_missing_find_parent(job, one) : NULL;
     if (process) { // told
         free(process->exec.path);

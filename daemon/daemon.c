@@ -136,8 +136,17 @@ int ft_daemon_init(struct ft_daemon *daemon)
     return r < 0 ? r : ft_private_start(daemon);
 }
 
+static void tell_started(const struct ft_daemon *daemon)
+{
+    if (!daemon->config.private)
+        ft_log_about(FT_LOG_INFO, FT_LOG_ABOUT(.message = FT_LOG_STARTED),
+                     "flowtapd " FT_VERSION " serves %s, traces go to %s; %u processes are gone on with",
+                     daemon->config.socket, daemon->config.spool_dir, daemon->process_count);
+}
+
 int ft_daemon_run(struct ft_daemon *daemon)
 {
+    tell_started(daemon);
     ft_private_tell_ready(daemon);
     uv_run(&daemon->loop, UV_RUN_DEFAULT);
     return 0;
@@ -164,6 +173,9 @@ void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap)
     daemon->is_ending = true;
     atomic_store(&daemon->ending_gap, (int)gap);
     ft_service_notify(daemon, "STOPPING=1");
+    if (!daemon->config.private)
+        ft_log_about(FT_LOG_INFO, FT_LOG_ABOUT(.message = FT_LOG_STOPPED), "told to end: %u processes were attached",
+                     daemon->process_count);
     ft_listener_close(daemon);
     if (daemon->config.private)
         ft_job_get_private(daemon); // a file also where nobody attached

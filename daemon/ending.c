@@ -153,6 +153,7 @@ static void put_as_it_stands(struct ft_drain *drain, struct ft_process *process)
 void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_t end_ns, enum ft_gap gap)
 {
     process->is_final = true;
+    process->is_left = !end_ns && !process->is_lost;
     // Of a process that had ended before it was admitted the last event is the best that is known.
     process->end_ns = process->was_dead && process->last_event_ns ? process->last_event_ns : end_ns;
     if (end_ns)

@@ -78,8 +78,8 @@ static void take_back_processes(struct ft_job *job)
             job->done = process;
             continue;
         }
-        bool is_kept =
-            job->is_unwritten || (job->daemon->is_ending && atomic_load(&process->state) == FT_PROCESS_ALIVE);
+        // It may have ended since: what it wrote in between is not in the file.
+        bool is_kept = job->is_unwritten || (job->daemon->is_ending && process->is_left);
         ft_store_note_gone(job->daemon, process, is_kept);
         job->process_count--;
         ft_daemon_remove_process(job->daemon, process);

@@ -30,19 +30,6 @@ static int refused(const char *path, int error, const char *what)
     return -error;
 }
 
-static int make_folder(const char *socket_path, bool is_private)
-{
-    char folder[128];
-    snprintf(folder, sizeof(folder), "%s", socket_path);
-    char *slash = strrchr(folder, '/');
-    if (!slash || slash == folder)
-        return 0;
-    *slash = '\0';
-    if (mkdir(folder, is_private ? 0700 : 0755) < 0 && errno != EEXIST)
-        return refused(folder, errno, "cannot be made");
-    return 0;
-}
-
 static int take_lock(struct ft_listener *listener, const char *socket_path)
 {
     char path[128];
@@ -79,7 +66,7 @@ static int bind_and_listen(struct ft_daemon *daemon, int fd)
 static int make_socket(struct ft_daemon *daemon)
 {
     struct ft_listener *listener = &daemon->listener;
-    int r = make_folder(daemon->config.socket, daemon->config.private);
+    int r = ft_policy_make_folder(daemon);
     if (r == 0)
         r = take_lock(listener, daemon->config.socket);
     // Clients look for the policy first: it has to be there when the socket is.
@@ -127,7 +114,7 @@ int ft_listener_open(struct ft_daemon *daemon)
     ft_peers_init(&listener->peers);
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     take_handed_over(daemon);
-    return listener->fd >= 0 ? ft_policy_write(daemon) : make_socket(daemon);
+    return listener->fd >= 0 ? ft_policy_refresh(daemon) : make_socket(daemon);
 }
 
 // No descriptors: one client is refused with the spare one, else the queue would wake us without end.

@@ -7,6 +7,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/policy.h"
 
 // The work of jobs that wait for a disk must not keep the others from theirs.
 #define WORKERS "8"
@@ -17,6 +18,17 @@ static int load(const struct ft_options *options, struct ft_config *config)
     struct ft_config_report report = {.tell = ft_log_config};
     int r = ft_options_load(options, config, &report);
     return r < 0 || (options->only_check && report.odd) ? 1 : 0;
+}
+
+// For who starts the daemon: as root, where that is another user.
+static int write_policy(struct ft_daemon *daemon)
+{
+    ft_clock_init(&daemon->clock, daemon->config.clock_interval_ns);
+    int r = ft_policy_make_folder(daemon);
+    if (r == 0)
+        r = ft_policy_write(daemon);
+    ft_clock_fini(&daemon->clock);
+    return r;
 }
 
 int main(int argc, char **argv)
@@ -33,6 +45,11 @@ int main(int argc, char **argv)
         return status;
     }
     umask(0022);
+    if (options.only_policy) {
+        status = write_policy(&daemon) < 0 ? 1 : 0;
+        ft_config_fini(&daemon.config);
+        return status;
+    }
     setenv("UV_THREADPOOL_SIZE", WORKERS, 0);
     daemon.options = &options;
     status = ft_daemon_init(&daemon) < 0 ? 1 : ft_daemon_run(&daemon);

@@ -33,6 +33,13 @@ static enum ft_options_result take_check(struct ft_options *options, const char 
     return FT_OPTIONS_GO;
 }
 
+static enum ft_options_result take_write_policy(struct ft_options *options, const char *argument)
+{
+    (void)argument;
+    options->only_policy = true;
+    return FT_OPTIONS_GO;
+}
+
 static enum ft_options_result take_print_config(struct ft_options *options, const char *argument)
 {
     (void)options;
@@ -57,6 +64,8 @@ static const struct option_row rows[] = {
     {"--check", NULL, "read the configuration, say all that is wrong with it, and end: 1 where something is",
      take_check},
     {"--print-config", NULL, "print a configuration file of all keys with their defaults", take_print_config},
+    {"--write-policy", NULL, "write the file beside the socket that tells programs what to record, and end",
+     take_write_policy},
     {"--version", NULL, "print the version", take_version},
     {"--help", NULL, "print this", take_help},
 };
@@ -66,10 +75,10 @@ static enum ft_options_result take_help(struct ft_options *options, const char *
 {
     (void)options;
     (void)argument;
-    puts("usage: flowtapd [--config PATH] [--set KEY=VALUE]... [--check | --print-config]\n"
+    puts("usage: flowtapd [--config PATH] [--set KEY=VALUE]... [--check | --print-config | --write-policy]\n"
          "Collects what traced programs record, in the foreground, until SIGTERM.\n");
     for (size_t i = 0; i < ROW_COUNT; i++)
-        printf("  %-14s %-10s %s\n", rows[i].name, rows[i].argument ? rows[i].argument : "", rows[i].help);
+        printf("  %-15s %-10s %s\n", rows[i].name, rows[i].argument ? rows[i].argument : "", rows[i].help);
     puts("\nKeys of section [" FT_CONFIG_SECTION "], with their defaults:");
     ft_config_print_keys(stdout);
     return FT_OPTIONS_EXIT_OK;

@@ -12,7 +12,7 @@ struct ft_options {
     const char *config_path;               // NULL: the default one
     const char *sets[FT_OPTIONS_SETS_MAX]; // key=value
     size_t set_count;
-    bool only_check;
+    bool only_check, only_policy;
 };
 
 enum ft_options_result { FT_OPTIONS_GO, FT_OPTIONS_EXIT_OK, FT_OPTIONS_EXIT_USAGE };

@@ -89,6 +89,7 @@ struct ft_process {
     _Atomic int state; // enum ft_process_state; between loop and worker, released after what belongs to the end
     uint32_t trace_id, trace_part; // PROCESS id in the trace file of that part
     bool is_corrupt, is_final;
+    bool is_left;       // final, and not over when that was said: what comes is for a daemon that follows
     bool is_cut_off;    // no more is read of it
     bool is_drained;    // it was over already when all that it had was copied: no more can come
     bool is_taken_over; // from a daemon before us

@@ -64,7 +64,7 @@ static void apply(struct ft_daemon *daemon)
     ft_log_init(ft_log_level_parse(config->log_level));
     ft_users_set_limits(&daemon->users, (uint32_t)config->max_processes_per_user,
                         (uint64_t)config->max_user_memory_bytes);
-    ft_policy_write(daemon);
+    ft_policy_refresh(daemon);
 }
 
 void ft_service_reload(struct ft_daemon *daemon)

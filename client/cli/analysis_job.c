@@ -68,12 +68,33 @@ static bool intern(struct ft_map *map, const struct ft_bytes *fields, size_t cou
     return is_new;
 }
 
+/* A pid is not another process's so soon. */
+#define FT_JOB_STARTING_NS INT64_C(60000000000)
+
+/* It was only starting, and attached to the next daemon: not long after. */
+static bool is_in_later_file(const struct ft_trace_set *set, size_t r, const struct ft_trace_gap *gap)
+{
+    int64_t until_ns = gap->when_ns + FT_JOB_STARTING_NS;
+    uint32_t host = ft_trace_set_reader_host(set, r);
+    for (uint32_t p = 0; gap->pid != 0 && p < ft_trace_set_process_count(set); p++) {
+        const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
+        if (process->record->pid == gap->pid && process->record->start_ns < until_ns && process->reader > r &&
+            ft_trace_set_reader_host(set, process->reader) == host) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The daemon ended while this process ran, and another went on with it. */
 static bool is_gone_on_with(const struct ft_trace_set *set, size_t r, const struct ft_trace_gap *gap)
 {
     uint32_t process = ft_trace_set_process_of(set, r, gap->process);
-    return gap->kind == FT_GAP_DAEMON_STOPPED && process != FT_TRACE_SET_NONE &&
-           ft_trace_set_process(set, process)->reader > r;
+    if (gap->kind != FT_GAP_DAEMON_STOPPED) {
+        return false;
+    }
+    return process != FT_TRACE_SET_NONE ? ft_trace_set_process(set, process)->reader > r
+                                        : is_in_later_file(set, r, gap);
 }
 
 static void add_gaps(struct ft_job *job, const struct ft_trace_set *set, size_t r, struct ft_map *map)

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+import booted
 import harness
 
 
@@ -50,6 +51,23 @@ def preload():
 def points_daemon():
     """The daemon of VARIANT=points, which raises a signal where the file of FLOWTAPD_TEST_POINT says."""
     return points_variant("bin/flowtapd")
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory):
+    """A machine with a real systemd and Flowtap installed; what is built lies at /flowtap, too."""
+    booted.needs_machine()
+    staged = tmp_path_factory.mktemp("staged") / "root"
+    environment = {k: v for k, v in harness.clean_environment().items() if not k.startswith(("MAKE", "MFLAGS"))}
+    made = harness.call(["make", "-s", f"O={os.path.relpath(harness.BUILD, harness.REPO)}", "install", f"DESTDIR={staged}",
+                         "PREFIX=/usr"], cwd=harness.REPO, env=environment, deadline=300)
+    assert made.returncode == 0, made.stderr.decode()
+    one = booted.Machine(booted.make_tree(), binds=[(harness.BUILD, "/flowtap")])
+    try:
+        one.copy(staged)
+        yield one
+    finally:
+        one.end()
 
 
 @pytest.fixture

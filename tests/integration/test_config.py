@@ -29,10 +29,10 @@ def test_a_good_file_is_silent(tap):
 
 
 def test_all_that_is_wrong_is_told_with_file_and_line(tap):
-    text = "[flowtapd]\nmode = on\n\nbacklogg = 3\nbacklog = x\nmax_processes = 7\n"
+    text = "[flowtapd]\nlog_level = loud\n\nbacklogg = 3\nbacklog = x\nmax_processes = 7\n"
     status, lines = check(tap.folder, text, drop_in="[flowtapd]\nmax_processes_per_user = 8\n")
     assert status == 1 and lines == [
-        "flowtapd: F:2: mode: on is none of trace|off",
+        "flowtapd: F:2: log_level: loud is none of err|warning|info|debug",
         "flowtapd: F:4: backlogg: there is no such key",
         "flowtapd: F:5: backlog: x is no value for it",
         "flowtapd: F.d/50-site.conf:2: max_processes_per_user = 8 is more than max_processes = 7 (F:6): "
@@ -57,7 +57,7 @@ def test_a_file_that_is_asked_for_has_to_be_there(tap):
 
 
 def test_settings_are_checked_too(tap):
-    assert check(tap.folder, "", "--set", "mode=on") == (1, ["flowtapd: --set mode: on is none of trace|off"])
+    assert check(tap.folder, "", "--set", "backlog=0") == (1, ["flowtapd: --set backlog: 0 is out of range"])
 
 
 def config(daemon):

@@ -147,6 +147,20 @@ def test_a_restart_goes_on_and_a_stop_is_a_gap(tap):
                for path in trace.flow_files())
 
 
+def test_restarts_while_processes_come_and_go(tap):
+    """What lives a moment ends while the daemon does, or has sent its segment to the next one already."""
+    daemon = manager.Manager(tap).start()
+    load = Load(daemon, tap.work / "load", processes=6, fork_every=300)
+    for _ in range(5):
+        until = size_of(daemon) + 1000
+        harness.wait_until("so much", lambda until=until: size_of(daemon) >= until)
+        daemon.restart()
+    wrote = load.stop()
+    trace = daemon.stop()
+    check_exactly_once(trace, wrote)
+    assert trace.gaps() == [] and not trace.summary()["partial"], json.dumps(trace.gaps())
+
+
 def test_a_stop_while_processes_run_is_a_gap_for_each(tap):
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load", processes=3, fork_every=0)

@@ -2,6 +2,9 @@
 """`make install` gives a working product anywhere; `make uninstall` takes all of it away."""
 
 import os
+import re
+import shutil
+import subprocess
 
 import pytest
 import tree
@@ -9,7 +12,8 @@ import tree
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "FLOWTAP")) and k != "LD_PRELOAD"}
 
 INSTALLED = ["bin/flowtap", "bin/flowtapd", "lib/libflowtap-preload.so", "lib/libflowtap.so", "lib/pkgconfig/flowtap.pc",
-             "include/flowtap.h", "share/man/man1/flowtap.1", "share/man/man8/flowtapd.8"]
+             "include/flowtap.h", "share/man/man1/flowtap.1", "share/man/man8/flowtapd.8", "lib/systemd/system/flowtapd.socket",
+             "lib/systemd/system/flowtapd.service", "lib/sysusers.d/flowtap.conf", "lib/tmpfiles.d/flowtap.conf"]
 
 
 def make(*words):
@@ -41,6 +45,41 @@ def test_every_page_is_installed(prefix):
 def test_the_installed_command_finds_its_parts(prefix, tmp_path):
     tree.run(prefix / "bin/flowtap", "run", "-o", tmp_path / "out", "--", "/bin/true", env=ENVIRONMENT)
     assert list((tmp_path / "out").rglob("*.flow"))
+
+
+def test_the_units_name_the_installed_daemon(prefix):
+    for unit in ("flowtapd.socket", "flowtapd.service"):
+        text = (prefix / "lib/systemd/system" / unit).read_text()
+        assert f"{prefix}/bin/flowtapd --write-policy\n" in text and "@" not in text.replace("@system-service", "").replace(
+            "@privileged", "").replace("@resources", ""), unit
+
+
+def settings(text, key):
+    return [line.split("=", 1)[1] for line in text.splitlines() if line.startswith(key + "=")]
+
+
+def test_the_unit_holds_as_many_segments_as_the_configuration_stores(prefix):
+    """More would be dropped by the manager; and it must not be more than the descriptors that the daemon may have."""
+    unit = (prefix / "lib/systemd/system/flowtapd.service").read_text()
+    stored = int(re.search(r"^#max_stored = (\d+)$", tree.text("etc/flowtapd.conf"), re.M)[1])
+    assert stored < int(settings(unit, "FileDescriptorStoreMax")[0]) < int(settings(unit, "LimitNOFILE")[0])
+
+
+def test_the_socket_is_where_the_configuration_says(prefix):
+    unit = (prefix / "lib/systemd/system/flowtapd.socket").read_text()
+    conf = tree.text("etc/flowtapd.conf")
+    assert settings(unit, "ListenSequentialPacket") == re.findall(r"^#socket = (.*)$", conf, re.M)
+    assert settings(unit, "Backlog") == re.findall(r"^#backlog = (.*)$", conf, re.M)
+    unit = (prefix / "lib/systemd/system/flowtapd.service").read_text()
+    assert settings(unit, "ReadWritePaths") == re.findall(r"^#spool_dir = (.*)$", conf, re.M)
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+def test_the_units_are_well_formed_and_hardened(prefix):
+    units = [prefix / "lib/systemd/system" / name for name in ("flowtapd.socket", "flowtapd.service")]
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, env=ENVIRONMENT)
+    assert not [line for line in done.stderr.splitlines() if "flowtapd" in line], done.stderr
+    tree.run("systemd-analyze", "security", "--offline=true", "--threshold=15", units[1], env=ENVIRONMENT)
 
 
 def test_a_program_builds_and_runs_with_pkg_config(prefix, tmp_path):

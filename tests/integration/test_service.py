@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: MIT
+"""The installed service under a real systemd, as an admin sets it up: see README.md, "On every node"."""
+
+import json
+import os
+import re
+import signal
+import time
+
+import pytest
+
+import harness
+import traced
+from test_successor import check_exactly_once
+
+SPOOL = "/var/spool/flowtap"
+DROP_IN = "/etc/flowtap/flowtapd.conf.d/50-test.conf"
+TRACED = {"FLOWTAP": "1", "LD_PRELOAD": "libflowtap-preload.so"}
+USERS = ("alice", "bob", "carol")
+MESSAGES = dict(re.findall(r'X\((\w+), "([0-9a-f]{32})"', (harness.REPO / "daemon/log.h").read_text(encoding="utf-8")))
+
+
+class Service:
+    def __init__(self, machine):
+        self.machine = machine
+        self.cursor = None
+
+    def begin(self):
+        """As after its installation: the socket listens, no daemon runs, the spool is empty."""
+        m = self.machine
+        m.call("systemctl", "stop", "flowtapd.socket", "flowtapd.service")
+        m.call("sh", "-c", f"rm -rf {SPOOL}/* /run/systemd/system/flowtapd.service.d {DROP_IN}; systemctl daemon-reload")
+        m.call("systemctl", "reset-failed", check=False)
+        self.cursor = re.search("-- cursor: (.*)", m.text("journalctl", "-n0", "--show-cursor"))[1]
+        m.call("systemctl", "start", "flowtapd.socket")
+        return self
+
+    def state(self, unit="flowtapd.service"):
+        return self.machine.show(unit, "ActiveState")
+
+    def pid(self):
+        return int(self.machine.show("flowtapd.service", "MainPID"))
+
+    def status(self):
+        return json.loads(self.machine.text("flowtap", "status", "--json"))
+
+    def configure(self, text):
+        self.machine.path(DROP_IN).parent.mkdir(parents=True, exist_ok=True)
+        self.machine.path(DROP_IN).write_text(f"[flowtapd]\n{text}", encoding="ascii")
+
+    def traced(self, user, *argv, **options):
+        return self.machine.run(*argv, user=user, env={**TRACED, **options.pop("env", {})}, **options)
+
+    def journal(self, **want):
+        """Our messages since the test began, as objects with fields."""
+        # Not chosen by journalctl: behind a cursor, systemd 252 passes over the first that matches.
+        lines = self.machine.text("journalctl", "-o", "json", "--after-cursor", self.cursor).splitlines()
+        want["SYSLOG_IDENTIFIER"] = "flowtapd"
+        return [one for one in map(json.loads, lines) if all(one.get(key) == value for key, value in want.items())]
+
+    def held(self):
+        """Descriptors that the manager holds for the next daemon."""
+        return int(self.machine.show("flowtapd.service", "NFileDescriptorStore"))
+
+    def wait_new(self, pid):
+        """The daemon that comes after that one serves."""
+        harness.wait_until("another daemon", lambda: self.pid() not in (0, pid) and self.state() == "active")
+
+    def folder(self, user):
+        return f"{SPOOL}/{self.machine.text('id', '-u', user)}"
+
+    def stop(self):
+        """All is written; the trace of everybody."""
+        # Who asks waits behind all who came before, also while a daemon is only starting.
+        harness.wait_until("an answer", lambda: self.machine.call("flowtap", "status", check=False).returncode == 0)
+        self.machine.call("systemctl", "stop", "flowtapd.service")
+        return traced.Trace(self.machine.path(SPOOL), harness.read_command)
+
+
+@pytest.fixture(scope="session")
+def installed(machine):
+    """What the guide says after `make install`."""
+    machine.call("systemd-sysusers")
+    machine.call("systemd-tmpfiles", "--create")
+    machine.call("systemctl", "daemon-reload")
+    machine.call("systemctl", "enable", "--now", "flowtapd.socket")
+    for user in USERS:
+        machine.call("useradd", "--create-home", "--shell", "/bin/bash", user)
+    machine.call("usermod", "--append", "--groups", "flowtap", "carol")
+    return Service(machine)
+
+
+@pytest.fixture
+def service(installed, request):
+    yield installed.begin()
+    if getattr(request.node, "test_failed", True):
+        print(installed.machine.text("journalctl", "--no-pager", "-n", "60", check=False))
+
+
+def hammer(threads, count):
+    return ("/flowtap/tests/programs/hammer", threads, count)
+
+
+def test_the_first_client_starts_the_daemon(service):
+    assert service.state("flowtapd.socket") == "active" and service.state() == "inactive"
+    service.traced("alice", *hammer(2, 500))
+    harness.wait_until("the events", lambda: service.status()["counters"]["events"] == 2 * 502)
+    assert service.state() == "active" and service.status()["counters"]["attached"] == 1
+    trace = service.stop()
+    trace.check_accounting()
+    assert trace.count(name="pread") == 1000 and trace.gaps() == []
+    process = trace.one_process()
+    assert process["exe"].endswith("/hammer") and process["exit"]["code"] == 0
+    # It ended before there was a daemon; whose it was is known all the same.
+    assert [job["user"] for job in trace.summary()["jobs"]] == ["alice"]
+
+
+def test_it_runs_as_its_own_user_with_one_capability(service):
+    service.traced("alice", "true")
+    harness.wait_until("the daemon", lambda: service.state() == "active")
+    said = service.machine.text("cat", f"/proc/{service.pid()}/status")
+    uid = service.machine.text("id", "-u", "flowtap")
+    assert re.search(rf"^Uid:\s+{uid}\s+{uid}\s", said, re.M)
+    for line in ("CapEff", "CapPrm", "CapBnd", "CapAmb"):
+        assert int(re.search(rf"^{line}:\s+(\w+)$", said, re.M)[1], 16) == 1 << 19, line  # CAP_SYS_PTRACE
+    assert re.search(r"^Seccomp:\s+2$", said, re.M) and re.search(r"^NoNewPrivs:\s+1$", said, re.M)
+
+
+def test_the_running_unit_is_hardened(service):
+    service.traced("alice", "true")
+    service.machine.call("systemd-analyze", "security", "--threshold=15", "--no-pager", "flowtapd.service")
+
+
+class Load:
+    """Processes that write numbered records, and what they say that they did."""
+
+    def __init__(self, service, name, processes, fork_every, *more):
+        self.machine, self.name = service.machine, f"{name}.service"
+        self.machine.call("install", "-d", "-o", "alice", f"/tmp/{name}")
+        self.process = self.machine.spawn("/flowtap/tests/programs/write_load", f"/tmp/{name}", processes, fork_every, *more,
+                                          user="alice", env={**TRACED, "FLOWTAP_JOB": name}, name=name)
+
+    def stop(self):
+        self.machine.call("systemctl", "kill", self.name)
+        out, _ = self.process.communicate(timeout=harness.DEADLINE_S)
+        assert self.process.returncode == 0
+        return {int(pid): int(count) for pid, count in (line.split() for line in out.splitlines())}
+
+
+BLOCKS = "block_age = 200ms\n"  # so that events are in the file soon
+
+
+def wait_events(service, more):
+    """So many events go to the files from now on."""
+    until = service.status()["counters"]["events"] + more
+    harness.wait_until("events in the files", lambda: service.status()["counters"]["events"] >= until)
+
+
+def test_restarts_under_load_lose_and_double_nothing(service):
+    """Who starts meanwhile waits in the socket's queue."""
+    service.configure(BLOCKS)
+    load = Load(service, "restarts", 6, 300)
+    harness.wait_until("the load to be held", lambda: service.held() >= 7)
+    for _ in range(4):
+        wait_events(service, 100)
+        pid = service.pid()
+        service.machine.call("systemctl", "restart", "flowtapd.service")
+        assert service.pid() != pid
+    wait_events(service, 100)
+    wrote = load.stop()
+    trace = service.stop()
+    check_exactly_once(trace, wrote)
+    assert trace.gaps() == [] and not trace.summary()["partial"], json.dumps(trace.summary()["gaps"])
+    assert len(wrote) > 6
+
+
+def test_kills_under_load_lose_and_double_nothing(service):
+    service.configure(BLOCKS)
+    load = Load(service, "kills", 8, 0)
+    harness.wait_until("the load to be held", lambda: service.held() >= 9)
+    for _ in range(5):
+        wait_events(service, 100)
+        pid = service.pid()
+        service.machine.call("systemctl", "kill", "--kill-who=main", "--signal=KILL", "flowtapd.service")
+        service.wait_new(pid)
+    wait_events(service, 100)
+    assert service.held() >= 9 and int(service.machine.show("flowtapd.service", "NRestarts")) >= 5
+    wrote = load.stop()
+    trace = service.stop()
+    check_exactly_once(trace, wrote)
+    assert trace.gaps() == [] and not trace.summary()["partial"], json.dumps(trace.summary()["gaps"])
+    assert len(wrote) == 8 and sum(wrote.values()) > 1000
+    # Nothing of it is held any more, and nothing was given back twice.
+    assert service.held() == 0
+
+
+def test_the_watchdog_restarts_a_loop_that_stands_still(service):
+    folder = service.machine.path("/run/systemd/system/flowtapd.service.d")
+    folder.mkdir(parents=True)
+    (folder / "test.conf").write_text("[Service]\nWatchdogSec=3s\n", encoding="ascii")
+    service.machine.call("systemctl", "daemon-reload")
+    service.configure(BLOCKS)
+    load = Load(service, "watched", 2, 0)
+    harness.wait_until("the load to be held", lambda: service.held() >= 3)
+    wait_events(service, 100)
+    pid = service.pid()
+    service.machine.call("systemctl", "kill", "--kill-who=main", "--signal=STOP", "flowtapd.service")
+    service.wait_new(pid)
+    wait_events(service, 100)
+    wrote = load.stop()
+    trace = service.stop()
+    check_exactly_once(trace, wrote)
+    assert trace.gaps() == [], trace.gaps()
+    log = service.machine.text("journalctl", "--after-cursor", service.cursor, "-u", "flowtapd.service")
+    assert "Watchdog timeout" in log, log
+
+
+def test_a_reload_changes_the_mode_for_who_comes_then(service):
+    service.traced("alice", *hammer(1, 10))
+    harness.wait_until("the first one", lambda: service.status()["counters"]["attached"] == 1)
+    service.configure("mode = off\n")
+    service.machine.call("systemctl", "reload", "flowtapd.service")
+    harness.wait_until("the reload", lambda: service.status()["mode"] == "off")
+    service.traced("alice", *hammer(1, 20))
+    shown = json.loads(service.machine.text("flowtap", "status", "--config", "--json"))
+    mode, = [row for row in shown["config"] if row["key"] == "mode"]
+    assert mode["value"] == "off" and mode["from"] == f"{DROP_IN}:2" and shown["path"] == "/etc/flowtap/flowtapd.conf"
+
+    service.configure("mode = trace\nno_such_key = 1\n")
+    refused = service.machine.call("systemctl", "reload", "flowtapd.service", check=False)
+    assert refused.returncode != 0 and service.status()["mode"] == "off" and service.state() == "active"
+    assert service.journal(MESSAGE_ID=MESSAGES["BAD_CONFIG"], MESSAGE=f"{DROP_IN}:3: no_such_key: there is no such key")
+    checked = service.machine.call("flowtapd", "--check", check=False)
+    assert checked.returncode == 1 and f"{DROP_IN}:3: no_such_key".encode() in checked.stderr
+
+    service.configure("mode = trace\n")
+    service.machine.call("systemctl", "reload", "flowtapd.service")
+    harness.wait_until("the next reload", lambda: service.status()["mode"] == "trace")
+    service.traced("alice", *hammer(1, 30))
+    trace = service.stop()
+    trace.check_accounting()
+    assert trace.count(name="pread") == 10 + 30
+
+
+def test_users_read_their_own_traces_alone(service):
+    for user, count in (("alice", 10), ("bob", 20)):
+        service.traced(user, *hammer(1, count), env={"FLOWTAP_JOB": f"{user}s"})
+    service.stop()
+    for user, other, count in (("alice", "bob", 10), ("bob", "alice", 20)):
+        own = service.machine.run("flowtap", "summary", "--json", service.folder(user), user=user)
+        assert json.loads(own.stdout)["events"] == count + 2
+        files = service.machine.text("find", service.folder(other), "-type", "f").splitlines()
+        assert files
+        for path in (service.folder(other), *files):
+            done = service.machine.run("cat", path, user=user, check=False)
+            assert done.returncode != 0 and b"Permission denied" in done.stderr and not done.stdout, (user, path)
+        done = service.machine.run("ls", service.folder(other), user=user, check=False)
+        assert done.returncode != 0 and not done.stdout
+        for path in files:  # nor write, nor remove
+            assert service.machine.run("rm", "-f", path, user=user, check=False).returncode != 0
+        for path in service.machine.text("find", service.folder(user), "-type", "f").splitlines():
+            assert service.machine.run("sh", "-c", f"echo >>{path}", user=user, check=False).returncode != 0
+    # Who is in the daemon's group sees all.
+    all_of_it = service.machine.run("flowtap", "summary", "--json", SPOOL, user="carol")
+    assert json.loads(all_of_it.stdout)["events"] == 10 + 20 + 4
+
+
+def test_messages_in_the_journal_have_fields(service):
+    service.configure("max_processes_per_user = 1\n")
+    service.machine.call("systemctl", "start", "flowtapd.service")
+    # A shell and its child: one of them is over the limit.
+    service.traced("bob", "sh", "-c", "/flowtap/tests/programs/hammer 1 10; true")
+    uid = service.machine.text("id", "-u", "bob")
+    refused, *_ = harness.wait_until("the message", lambda: service.journal(MESSAGE_ID=MESSAGES["REFUSED"]))
+    assert refused["FLOWTAP_UID"] == uid and refused["PRIORITY"] == "4" and "too many processes" in refused["MESSAGE"]
+    started, = service.journal(MESSAGE_ID=MESSAGES["STARTED"])
+    assert started["_SYSTEMD_UNIT"] == "flowtapd.service" and started["SYSLOG_IDENTIFIER"] == "flowtapd"
+    assert started["_TRANSPORT"] == "journal" and SPOOL in started["MESSAGE"]
+    trace = service.stop()
+    assert trace.gaps("not_admitted"), trace.gaps()
+    assert len(service.journal(MESSAGE_ID=MESSAGES["STOPPED"])) == 1
+
+
+def test_a_stop_is_a_gap_and_the_socket_starts_it_again(service):
+    load = Load(service, "stopped", 2, 0)
+    harness.wait_until("the load to be held", lambda: service.held() >= 3)
+    trace = service.stop()
+    assert len(trace.gaps("daemon_stopped")) == 3 and service.held() == 0
+    load.stop()
+    service.traced("alice", *hammer(1, 10))
+    harness.wait_until("the daemon", lambda: service.state() == "active")
+    service.machine.call("systemctl", "stop", "flowtapd.socket", "flowtapd.service")
+    assert not service.machine.path("/run/flowtap/flowtapd.sock").exists()
+    assert not service.machine.path("/run/flowtap/flowtapd.sock.policy").exists()
+    # No socket, no policy: programs run untraced, and nobody waits.
+    service.traced("alice", *hammer(1, 10))
+    assert service.state() == "inactive"
+
+
+def test_doctor_finds_nothing_wrong(service):
+    service.traced("alice", "true")
+    done = service.machine.run("flowtap", "doctor", "--json", user="alice", check=False)
+    found = json.loads(done.stdout)
+    assert done.returncode == 0 and found["problems"] == 0, found
