@@ -126,7 +126,8 @@ static void send_message(const ProtobufCMessage *message, int socket_fd)
     free(packed);
 }
 
-static void answer_status(struct ft_daemon *daemon, int socket_fd, uint32_t uid)
+void ft_answer_make_status(struct ft_daemon *daemon, uint32_t uid, void (*use)(const Flowtap__Status *, void *),
+                           void *context)
 {
     struct answer *answer = calloc(1, sizeof(*answer));
     int64_t now_ns = ft_clock_mono_ns();
@@ -146,8 +147,13 @@ static void answer_status(struct ft_daemon *daemon, int socket_fd, uint32_t uid)
     add_gauges(answer, daemon);
     add_users(answer, daemon, uid);
     add_troubles(answer, daemon, now_ns);
-    send_message(&answer->message.base, socket_fd);
+    use(&answer->message, context);
     free(answer);
+}
+
+static void send_status(const Flowtap__Status *status, void *socket_fd)
+{
+    send_message(&status->base, *(int *)socket_fd);
 }
 
 static ProtobufCBinaryData bytes_of(const char *text)
@@ -186,5 +192,5 @@ void ft_answer(struct ft_daemon *daemon, int socket_fd, uint32_t uid, enum ft_me
     if (question == FT_MESSAGE_CONFIG)
         answer_config(daemon, socket_fd);
     else
-        answer_status(daemon, socket_fd, uid);
+        ft_answer_make_status(daemon, uid, send_status, &socket_fd);
 }

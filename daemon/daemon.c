@@ -83,6 +83,7 @@ static void on_housekeeping(uv_timer_t *timer)
     ft_peers_sweep(daemon, now_ns);
     look_for_ends(daemon, now_ns);
     ft_retain_tick(daemon, now_ns);
+    ft_metrics_tick(daemon, now_ns);
     ft_service_tick(daemon, now_ns);
 }
 

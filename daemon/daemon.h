@@ -15,6 +15,7 @@
 #include "daemon/hook.h"
 #include "daemon/job.h"
 #include "daemon/listener.h"
+#include "daemon/metrics.h"
 #include "daemon/mounts.h"
 #include "daemon/options.h"
 #include "daemon/private.h"
@@ -44,6 +45,7 @@ struct ft_daemon {
     struct ft_hook hook;
     unsigned asked_count; // questions that workers answer
     struct ft_retain retain;
+    struct ft_metrics metrics;
     struct ft_successor *successor; // until all is taken over
     uv_signal_t signals[3];
     uv_timer_t housekeeping;

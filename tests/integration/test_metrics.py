@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""The metrics file, read by Prometheus's own parser."""
+
+import os
+
+from prometheus_client.parser import text_string_to_metric_families
+
+import harness
+
+
+def families_of(path):
+    text = path.read_text()
+    assert text.endswith("\n")
+    return {family.name: family for family in text_string_to_metric_families(text)}
+
+
+def value_of(families, name, **labels):
+    (sample,) = [s for s in families[name].samples if s.labels == labels]
+    return sample.value
+
+
+def test_the_file_says_what_status_says(tap):
+    path = tap.folder / "flowtap.prom"
+    daemon = tap.daemon(f"metrics_file={path}", "metrics_interval=1s")
+    harness.wait_until("the first file", path.exists)
+    daemon.call([harness.program("touch_all"), "a", "b", "c"], cwd=tap.work)
+    harness.wait_until("its events in the metrics", lambda: value_of(families_of(path), "flowtap_events") >= 9)
+    families = families_of(path)
+    assert value_of(families, "flowtap_attached") == 1
+    assert families["flowtap_events"].type == "counter" and families["flowtap_processes"].type == "gauge"
+    causes = {s.labels["cause"] for s in families["flowtap_dropped_events"].samples}
+    assert causes == {"ring_full", "torn", "daemon_limit", "disk_full", "capped", "corrupt"}
+    assert value_of(families, "flowtap_dropped_events", cause="ring_full") == 0
+    for family in families.values():
+        assert family.documentation and family.name.startswith("flowtap_")
+    assert not [n for n in families if n.endswith("_ns")]
+    assert os.stat(path).st_mode & 0o777 == 0o644
+    daemon.stop()
+    assert {p.name for p in tap.folder.iterdir()} >= {"flowtap.prom"}
+    assert not list(tap.folder.glob("flowtap.prom.*")), "no half of a file stays"
+
+
+def test_a_file_that_cannot_be_written_disturbs_nothing(tap):
+    daemon = tap.daemon(f"metrics_file={tap.folder}/absent/flowtap.prom", "metrics_interval=1s")
+    daemon.call([harness.program("touch_all"), "a"], cwd=tap.work)
+    harness.wait_until("a line of the log", lambda: "see metrics_file" in daemon.log())
+    assert daemon.log().count("see metrics_file") == 1
+    assert daemon.stop().count(name="write") == 1
