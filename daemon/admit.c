@@ -18,6 +18,7 @@
 #include "daemon/log.h"
 #include "daemon/mode.h"
 #include "daemon/procfs.h"
+#include "daemon/stored_name.h"
 #include "daemon/test_point.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
@@ -236,6 +237,14 @@ static bool is_here_already(const struct ft_daemon *daemon, const struct ft_proc
     return false;
 }
 
+// From here on a file may tell of it.
+static void note_arrival(struct ft_daemon *daemon, const struct ft_process *process)
+{
+    char folder[FT_IDENTITY_JOB_MAX + 1];
+    ft_storage_job_folder(process->job, folder, sizeof(folder));
+    ft_arrivals_note_segment(daemon, process->arrival, process->segment.id, ft_stored_name_folder(folder));
+}
+
 int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *stored_name)
 {
     catch_end(process);
@@ -255,6 +264,7 @@ int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *st
         return -ENOMEM;
     ft_daemon_add_process(daemon, process);
     process->job = job;
+    note_arrival(daemon, process);
     FT_TEST_POINT(joined);
     if (stored_name)
         ft_store_note_held(daemon, process, stored_name);
@@ -266,7 +276,7 @@ int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *st
 }
 
 static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct ft_admit_message *message,
-                         const struct ucred *peer)
+                         const struct ucred *peer, uint32_t arrival)
 {
     uint64_t bytes_max = (uint64_t)daemon->config.max_segment_bytes;
     FT_TEST_POINT(received);
@@ -275,6 +285,7 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
     struct ft_process *process = ft_admit_create(message->fd, message->attach.segment_bytes, peer);
     if (!process)
         return -EBADMSG;
+    process->arrival = arrival;
     int r = is_here_already(daemon, process) ? -EEXIST : 0;
     if (r == 0) {
         ft_admit_take_pidfd(process, ft_procfs_peer_pidfd(socket_fd));
@@ -303,7 +314,8 @@ static void refuse(struct ft_daemon *daemon, const struct ucred *peer, int error
         ft_status_add(&daemon->status, refused_own, 1);
 }
 
-int ft_admit(struct ft_daemon *daemon, int socket_fd)
+// As ft_admit(); 1: a process was admitted.
+static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arrival)
 {
     struct ft_admit_message message;
     struct ucred peer;
@@ -340,11 +352,19 @@ int ft_admit(struct ft_daemon *daemon, int socket_fd)
         ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, "over the daemon's limit of processes");
         return 0;
     }
-    r = admit_segment(daemon, socket_fd, &message, &peer);
+    r = admit_segment(daemon, socket_fd, &message, &peer, arrival);
     if (r == 0)
-        return 0;
+        return 1;
     close(message.fd);
     ft_users_give_process(&daemon->users, peer.uid);
     refuse(daemon, &peer, r);
     return 0;
+}
+
+int ft_admit(struct ft_daemon *daemon, int socket_fd, uint32_t arrival)
+{
+    int r = take_message(daemon, socket_fd, arrival);
+    if (r == 0)
+        ft_arrivals_forget(daemon, arrival);
+    return r < 0 ? r : 0;
 }

@@ -14,8 +14,8 @@ struct ft_daemon;
 struct ft_process;
 
 // Reads a connected client's message and admits the process, or answers its request. 0: done, or refused and counted; -EAGAIN: it has not
-// sent yet. The caller closes the socket.
-int ft_admit(struct ft_daemon *daemon, int socket_fd);
+// sent yet. The caller closes the socket. `arrival`, the client's entry among the arrivals, is taken but for -EAGAIN.
+int ft_admit(struct ft_daemon *daemon, int socket_fd, uint32_t arrival);
 
 // One attach message with its descriptors, as recvmsg(2) left them. All descriptors but a good one's are closed.
 struct ft_admit_message {

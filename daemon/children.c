@@ -116,13 +116,21 @@ static void note_spawn(struct ft_drain *drain, struct ft_process *process, const
 }
 
 // The shell of system and popen has no pid here: it is a gap at once where it is known that it cannot attach.
-static void note_shell(struct ft_drain *drain, const struct ft_record_event *record)
+static void note_shell(struct ft_drain *drain, struct ft_children *children, const struct ft_record_event *record)
 {
     unsigned follow = FT_FOLLOW_OF(record->flags);
-    struct ft_exe_verdict verdict = ft_missing_by_follow(follow);
-    struct ft_children_expected one = {.path = "/bin/sh"};
-    if (follow != FT_FOLLOW_ORDINARY && follow != FT_FOLLOW_LIMIT)
-        ft_expected_put_gap(drain->writer, &one, verdict, drain->now_ns);
+    if (follow == FT_FOLLOW_ORDINARY || follow == FT_FOLLOW_LIMIT)
+        return;
+    children->shells[follow]++;
+    children->due_ns = drain->now_ns;
+}
+
+static void put_shells(struct ft_children *children, struct ft_trace_writer *writer, int64_t now_ns)
+{
+    const struct ft_children_expected one = {.path = "/bin/sh"};
+    for (unsigned follow = 0; follow < FT_CHILDREN_FOLLOWS; follow++)
+        for (; children->shells[follow]; children->shells[follow]--)
+            ft_expected_put_gap(writer, &one, ft_missing_by_follow(follow), now_ns);
 }
 
 void ft_children_note_call(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
@@ -145,7 +153,7 @@ void ft_children_note_call(struct ft_drain *drain, struct ft_process *process, s
         break;
     case FT_CALL_ID_system:
     case FT_CALL_ID_popen:
-        note_shell(drain, record);
+        note_shell(drain, &process->job->children, record);
         break;
     default: // vfork: see its end
         break;
@@ -250,6 +258,12 @@ void ft_children_check(struct ft_job *job, struct ft_trace_writer *writer, int64
 {
     struct ft_children *children = &job->children;
     int64_t next_ns = INT64_MAX;
+    if (writer)
+        put_shells(children, writer, now_ns);
+    if (!writer && !all) { // what is settled without a file is told nowhere
+        children->due_ns = now_ns + FT_EXPECTED_PATIENCE_NS;
+        return;
+    }
     for (struct ft_children_expected **link = &children->expected; *link;) {
         struct ft_children_expected *one = *link;
         if (settle(job, writer, one, now_ns, all)) {

@@ -19,7 +19,12 @@
 #include "daemon/seen.h"
 #include "proto/calls.h"
 
-enum { FT_CHILDREN_EXPECTED_MAX = 4096, FT_CHILDREN_PATH_MAX = 512, FT_CHILDREN_VERDICTS = 64 };
+enum {
+    FT_CHILDREN_EXPECTED_MAX = 4096,
+    FT_CHILDREN_PATH_MAX = 512,
+    FT_CHILDREN_VERDICTS = 64,
+    FT_CHILDREN_FOLLOWS = (FT_CALL_FOLLOW >> FT_FOLLOW_SHIFT) + 1,
+};
 
 enum ft_children_way { FT_CHILDREN_FORKED, FT_CHILDREN_SPAWNED, FT_CHILDREN_EXECUTED };
 
@@ -42,8 +47,9 @@ struct ft_children_expected {
 struct ft_children {
     struct ft_children_expected *expected; // newest first
     uint32_t expected_count;
-    int64_t due_ns;     // when the next one is to be looked at, INT64_MAX none
-    uint32_t told_part; // file that they are told in, for a successor
+    int64_t due_ns;                       // when the next one is to be looked at, INT64_MAX none
+    uint64_t shells[FT_CHILDREN_FOLLOWS]; // of system and popen, by enum ft_follow, that are to be told as gaps
+    uint32_t told_part;                   // file that they are told in, for a successor
     struct ft_seen seen;
     struct ft_seen seen_inside; // those of other pid namespaces, by their numbers there
     struct ft_exe_known known[FT_CHILDREN_VERDICTS];

@@ -81,6 +81,7 @@ static void on_housekeeping(uv_timer_t *timer)
     struct ft_daemon *daemon = timer->data;
     int64_t now_ns = ft_clock_mono_ns();
     ft_peers_sweep(daemon, now_ns);
+    ft_arrivals_tick(daemon, now_ns);
     look_for_ends(daemon, now_ns);
     ft_retain_tick(daemon, now_ns);
     ft_metrics_tick(daemon, now_ns);
@@ -120,6 +121,7 @@ int ft_daemon_init(struct ft_daemon *daemon)
         return r;
     start_signals(daemon); // from here on an end is a clean one
     atomic_store(&daemon->reserve.fd, -1);
+    daemon->arrivals.fd = -1;
     r = ft_storage_check_spool(daemon);
     if (r < 0)
         return r;
@@ -128,6 +130,7 @@ int ft_daemon_init(struct ft_daemon *daemon)
     r = ft_listener_open(daemon);
     if (r < 0)
         return r;
+    ft_arrivals_open(daemon);
     ft_successor_take_over(daemon);
     uv_timer_init(&daemon->loop, &daemon->housekeeping);
     daemon->housekeeping.data = daemon;
@@ -187,6 +190,7 @@ void ft_daemon_end(struct ft_daemon *daemon, enum ft_gap gap)
 
 void ft_daemon_fini(struct ft_daemon *daemon)
 {
+    ft_arrivals_close(daemon);
     ft_reserve_fini(&daemon->reserve);
     uv_loop_close(&daemon->loop);
     ft_retain_fini(&daemon->retain);

@@ -9,6 +9,7 @@
 
 #include <uv.h>
 
+#include "daemon/arrivals.h"
 #include "daemon/attached.h"
 #include "daemon/clock.h"
 #include "daemon/config.h"
@@ -47,6 +48,7 @@ struct ft_daemon {
     struct ft_retain retain;
     struct ft_metrics metrics;
     struct ft_successor *successor; // until all is taken over
+    struct ft_arrivals arrivals;
     uv_signal_t signals[3];
     uv_timer_t housekeeping;
     struct ft_job *jobs;

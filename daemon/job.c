@@ -10,6 +10,7 @@
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/pass.h"
+#include "daemon/stored_name.h"
 
 #define NS_PER_MS INT64_C(1000000)
 // A private daemon serves one command: all its processes go to one file, whatever job they name.
@@ -41,6 +42,7 @@ static void on_closed(uv_handle_t *handle)
     struct ft_job *job = handle->data;
     ft_batch_fini(&job->batch);
     ft_children_fini(&job->children);
+    ft_refused_fini(&job->refused);
     free(job->taken_over);
     pthread_mutex_destroy(&job->lock);
     free(job);
@@ -245,19 +247,44 @@ static struct ft_job *job_of_stranger(struct ft_daemon *daemon, uint32_t uid, ui
     return create(daemon, identity.job, uid, &identity);
 }
 
-void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason)
+// `job`: where it is known.
+static void note_unseen(struct ft_daemon *daemon, struct ft_job *job, uint32_t uid, uint32_t pid, enum ft_gap gap,
+                        const char *reason)
 {
-    struct ft_job *job = find(daemon, NULL, uid);
-    if (!job)
-        job = job_of_stranger(daemon, uid, pid);
+    job = job ? job : find(daemon, NULL, uid);
+    job = job ? job : job_of_stranger(daemon, uid, pid);
     if (!job)
         return;
     pthread_mutex_lock(&job->lock);
-    ft_refused_add(&job->refused, pid, reason);
+    ft_refused_add(&job->refused, pid, gap, reason);
     int64_t due_ns = ft_refused_due_ns(&job->refused);
     pthread_mutex_unlock(&job->lock);
     int64_t soon_ns = ft_clock_mono_ns() + daemon->config.poll_busy_ns;
     ft_job_wake(job, due_ns > soon_ns ? due_ns : soon_ns);
+}
+
+void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason)
+{
+    note_unseen(daemon, NULL, uid, pid, FT_GAP_NOT_ADMITTED, reason);
+}
+
+void ft_job_note_lost(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, uint64_t folder)
+{
+    struct ft_job *found = NULL;
+    char name[FT_IDENTITY_JOB_MAX + 1];
+    int64_t now_ns = ft_clock_mono_ns();
+    for (struct ft_job *job = daemon->jobs; job; job = job->next) {
+        if (job->uid != uid)
+            continue;
+        // Its parent may have told of it: it is a gap once.
+        ft_children_note_attached(&job->children, pid, pid, now_ns, FT_BYTES(""));
+        ft_storage_job_folder(job, name, sizeof(name));
+        if (folder && ft_stored_name_folder(name) == folder)
+            found = job;
+    }
+    ft_attached_note(&daemon->attached, pid, now_ns);
+    note_unseen(daemon, found, uid, pid, FT_GAP_DAEMON_STOPPED,
+                "the daemon was killed when the process had attached and nobody held its memory yet");
 }
 
 void ft_job_add(struct ft_job *job, struct ft_process *process)

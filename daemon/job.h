@@ -84,6 +84,10 @@ void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, c
 // 0, -ENOMEM.
 int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_list *list);
 
+// One that a daemon before us had taken in and was lost with it: likewise, in the job of that folder (stored_name.h; 0 not
+// known) where it is here. Before any job has been run.
+void ft_job_note_lost(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, uint64_t folder);
+
 // Hands a process over and wakes the job.
 void ft_job_add(struct ft_job *job, struct ft_process *process);
 

@@ -99,6 +99,8 @@ static void take_handed_over(struct ft_daemon *daemon)
         if (is_socket) {
             fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
             listener->fd = fd;
+        } else if (names && names[i] && strcmp(names[i], FT_ARRIVALS_NAME) == 0) {
+            ft_arrivals_add(daemon, fd);
         } else {
             ft_successor_add(daemon, fd, names && names[i] ? names[i] : "");
         }
@@ -137,12 +139,13 @@ static bool refuse_one(struct ft_daemon *daemon)
     return fd >= 0;
 }
 
-// The next that waits; -1 where nobody does, or not now.
-static int accept_one(struct ft_daemon *daemon)
+// The next that waits, and its entry among the arrivals; -1 where nobody does, or not now.
+static int accept_one(struct ft_daemon *daemon, uint32_t *arrival)
 {
     for (;;) {
         int fd = accept4(daemon->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
+            *arrival = ft_arrivals_note(daemon, fd);
             FT_TEST_POINT(accepted);
             return fd;
         }
@@ -157,13 +160,14 @@ static int accept_one(struct ft_daemon *daemon)
 static bool accept_batch(struct ft_daemon *daemon)
 {
     int fds[ACCEPT_MAX], count = 0;
-    while (count < ACCEPT_MAX && (fds[count] = accept_one(daemon)) >= 0)
+    uint32_t arrivals[ACCEPT_MAX];
+    while (count < ACCEPT_MAX && (fds[count] = accept_one(daemon, &arrivals[count])) >= 0)
         count++;
     // Before one of these connected, a pid's image before, and its parent, have sent: images come in their order.
     ft_peers_admit(daemon);
     for (int i = 0; i < count; i++) {
-        if (ft_admit(daemon, fds[i]) == -EAGAIN)
-            ft_peers_add(daemon, fds[i]);
+        if (ft_admit(daemon, fds[i], arrivals[i]) == -EAGAIN)
+            ft_peers_add(daemon, fds[i], arrivals[i]);
         else
             close(fds[i]);
     }

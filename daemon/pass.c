@@ -279,8 +279,8 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
 {
     struct ft_drain drain;
     see_ends(job, now_ns);
-    bool has_refused = refused_due_ns(job) != INT64_MAX;
-    if (job->processes || job->must_have_file || has_refused || job->taken_over_count) {
+    bool has_gaps = refused_due_ns(job) != INT64_MAX || job->children.expected;
+    if (job->processes || job->must_have_file || has_gaps || job->taken_over_count) {
         ft_block_begin(job, &drain, now_ns, true);
         put_refused(job, &drain);
         if (job->must_have_file)

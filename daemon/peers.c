@@ -16,7 +16,7 @@ struct ft_peer {
     struct ft_peer *next; // younger
     struct ft_daemon *daemon;
     int fd;
-    uint32_t uid, pid;
+    uint32_t uid, pid, arrival;
     int64_t until_ns;
     uv_poll_t watch;
 };
@@ -38,15 +38,27 @@ static void forget(struct ft_peers *peers, struct ft_peer *peer)
     if (peers->end == &peer->next)
         peers->end = link;
     peers->count--;
+    ft_arrivals_forget(peer->daemon, peer->arrival);
     uv_close((uv_handle_t *)&peer->watch, on_closed);
+}
+
+// Where it has sent, its entry is done with, or its process's.
+static void admit(struct ft_peer *peer)
+{
+    if (ft_admit(peer->daemon, peer->fd, peer->arrival) == -EAGAIN)
+        return;
+    peer->arrival = 0;
+    forget(&peer->daemon->listener.peers, peer);
 }
 
 static void on_peer(uv_poll_t *watch, int status, int events)
 {
     struct ft_peer *peer = watch->data;
     (void)events;
-    if (status < 0 || ft_admit(peer->daemon, peer->fd) != -EAGAIN)
+    if (status < 0)
         forget(&peer->daemon->listener.peers, peer);
+    else
+        admit(peer);
 }
 
 static unsigned count_of_user(const struct ft_peers *peers, uint32_t uid)
@@ -94,7 +106,7 @@ void ft_peers_init(struct ft_peers *peers)
     *peers = (struct ft_peers){.end = &peers->oldest};
 }
 
-void ft_peers_add(struct ft_daemon *daemon, int fd)
+void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
 {
     struct ft_peers *peers = &daemon->listener.peers;
     struct ucred who;
@@ -103,6 +115,7 @@ void ft_peers_add(struct ft_daemon *daemon, int fd)
     if (!peer || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0 ||
         uv_poll_init(&daemon->loop, &peer->watch, fd) < 0) {
         ft_status_add(&daemon->status, refused_own, 1);
+        ft_arrivals_forget(daemon, arrival);
         free(peer);
         close(fd);
         return;
@@ -111,6 +124,7 @@ void ft_peers_add(struct ft_daemon *daemon, int fd)
     peer->fd = fd;
     peer->uid = who.uid;
     peer->pid = (uint32_t)who.pid;
+    peer->arrival = arrival;
     peer->until_ns = ft_clock_mono_ns() + PATIENCE_NS;
     peer->watch.data = peer;
     struct ft_peer *victim = find_victim(daemon, peer);
@@ -127,10 +141,8 @@ void ft_peers_add(struct ft_daemon *daemon, int fd)
 void ft_peers_admit(struct ft_daemon *daemon)
 {
     for (struct ft_peer *peer = daemon->listener.peers.oldest, *next; peer; peer = next) {
-        int r = ft_admit(daemon, peer->fd);
         next = peer->next;
-        if (r != -EAGAIN)
-            forget(&daemon->listener.peers, peer);
+        admit(peer);
     }
 }
 

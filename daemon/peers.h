@@ -20,8 +20,8 @@ struct ft_peers {
 
 void ft_peers_init(struct ft_peers *peers);
 
-// Takes over the descriptor.
-void ft_peers_add(struct ft_daemon *daemon, int fd);
+// Takes over the descriptor, and its entry among the arrivals.
+void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival);
 
 // Admits those that have sent meanwhile.
 void ft_peers_admit(struct ft_daemon *daemon);

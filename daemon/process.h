@@ -167,6 +167,7 @@ struct ft_process {
 
     // the loop's
     int64_t admitted_ns;
+    uint32_t arrival;       // its entry among the arrivals, 0 none
     bool is_stored_at_once; // as soon as the service manager reads
     int store_fd;           // of its segment, while that is to be handed to the service manager; else -1
     char *stored_name;      // NULL: the service manager does not hold it

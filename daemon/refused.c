@@ -2,19 +2,43 @@
 #include "daemon/refused.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define INTERVAL_NS INT64_C(1000000000)
 
-void ft_refused_add(struct ft_refused *refused, uint32_t pid, const char *reason)
+void ft_refused_fini(struct ft_refused *refused)
+{
+    free(refused->named);
+    *refused = (struct ft_refused){0};
+}
+
+static struct ft_refused_process *new_named(struct ft_refused *refused)
+{
+    if (refused->named_count == refused->named_room) {
+        uint32_t room = refused->named_room ? refused->named_room * 2 : 8;
+        struct ft_refused_process *named = realloc(refused->named, room * sizeof(*named));
+        if (!named)
+            return NULL;
+        refused->named = named;
+        refused->named_room = room;
+    }
+    return &refused->named[refused->named_count];
+}
+
+void ft_refused_add(struct ft_refused *refused, uint32_t pid, enum ft_gap gap, const char *reason)
 {
     char path[32];
-    if (refused->named_count == FT_REFUSED_NAMED_MAX) {
+    bool is_refused = gap == FT_GAP_NOT_ADMITTED;
+    bool is_named = !is_refused || refused->refused_count < FT_REFUSED_NAMED_MAX;
+    struct ft_refused_process *one = is_named ? new_named(refused) : NULL;
+    if (!one) {
         refused->more_count++;
         return;
     }
-    struct ft_refused_process *one = &refused->named[refused->named_count++];
-    *one = (struct ft_refused_process){.pid = pid, .reason = reason};
+    refused->named_count++;
+    refused->refused_count += is_refused;
+    *one = (struct ft_refused_process){.pid = pid, .gap = gap, .reason = reason};
     snprintf(path, sizeof(path), "/proc/%u/exe", pid);
     if (readlink(path, one->exe, sizeof(one->exe) - 1) < 0)
         one->exe[0] = '\0';
@@ -22,16 +46,16 @@ void ft_refused_add(struct ft_refused *refused, uint32_t pid, const char *reason
 
 int64_t ft_refused_due_ns(const struct ft_refused *refused)
 {
-    if (refused->written_count < refused->named_count)
+    if (refused->named_count)
         return 0;
     return refused->more_count ? refused->next_ns : INT64_MAX;
 }
 
 void ft_refused_put(struct ft_refused *refused, struct ft_trace_writer *writer, int64_t now_ns)
 {
-    for (; refused->written_count < refused->named_count; refused->written_count++) {
-        const struct ft_refused_process *one = &refused->named[refused->written_count];
-        struct ft_trace_gap gap = {.kind = FT_GAP_NOT_ADMITTED,
+    for (uint32_t i = 0; i < refused->named_count; i++) {
+        const struct ft_refused_process *one = &refused->named[i];
+        struct ft_trace_gap gap = {.kind = (uint8_t)one->gap,
                                    .pid = one->pid,
                                    .count = 1,
                                    .when_ns = now_ns,
@@ -39,6 +63,7 @@ void ft_refused_put(struct ft_refused *refused, struct ft_trace_writer *writer, 
                                    .reason = FT_BYTES(one->reason)};
         ft_trace_writer_put_gap(writer, &gap);
     }
+    refused->named_count = 0;
     if (!refused->more_count)
         return;
     struct ft_trace_gap gap = {.kind = FT_GAP_NOT_ADMITTED,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Processes that were not admitted: the first ones of a job by name, so many more by number.
+// Processes that were not admitted, the first ones of a job by name, so many more by number; and those that were lost with
+// a daemon before us, all by name.
 //
 // The loop adds, the worker that has the job takes; the owner has the lock.
 #ifndef FT_DAEMON_REFUSED_H
 #define FT_DAEMON_REFUSED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/trace_writer.h"
@@ -14,18 +16,22 @@ enum { FT_REFUSED_NAMED_MAX = 64 };
 
 struct ft_refused_process {
     uint32_t pid;
+    enum ft_gap gap;
     const char *reason; // static
     char exe[256];
 };
 
 struct ft_refused {
-    struct ft_refused_process named[FT_REFUSED_NAMED_MAX];
-    uint32_t named_count, written_count; // these stay: no job names more of them
-    uint64_t more_count;                 // not written yet
-    int64_t next_ns;                     // `more_count` is not written before
+    struct ft_refused_process *named; // not written yet
+    uint32_t named_count, named_room;
+    uint32_t refused_count; // that were named, written or not
+    uint64_t more_count;    // not written yet
+    int64_t next_ns;        // `more_count` is not written before
 };
 
-void ft_refused_add(struct ft_refused *refused, uint32_t pid, const char *reason);
+void ft_refused_fini(struct ft_refused *refused);
+
+void ft_refused_add(struct ft_refused *refused, uint32_t pid, enum ft_gap gap, const char *reason);
 
 // When ft_refused_put() has something to do, INT64_MAX never.
 int64_t ft_refused_due_ns(const struct ft_refused *refused);

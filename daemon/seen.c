@@ -47,6 +47,8 @@ void ft_seen_add(struct ft_seen *seen, uint32_t pid, int64_t attached_ns, struct
     if (!pid || seen->count >= seen->room / 2)
         return;
     struct ft_seen_pid *slot = slot_of(seen, pid);
+    if (slot->pid && slot->attached_ns > attached_ns)
+        return;
     seen->count += slot->pid == 0;
     *slot = (struct ft_seen_pid){.pid = pid, .exe = ft_seen_hash(exe), .attached_ns = attached_ns};
 }

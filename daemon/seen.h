@@ -23,6 +23,7 @@ struct ft_seen {
 };
 
 void ft_seen_fini(struct ft_seen *seen);
+// An image that attached before the one that is there changes nothing.
 void ft_seen_add(struct ft_seen *seen, uint32_t pid, int64_t attached_ns, struct ft_bytes exe);
 
 // The last image of the pid that attached at `since_ns` or later; NULL none.

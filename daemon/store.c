@@ -58,9 +58,9 @@ void ft_store_open(struct ft_daemon *daemon)
     const char *address = getenv("NOTIFY_SOCKET"), *most = getenv("FDSTORE");
     store->fd = -1;
     store->max = (uint32_t)daemon->config.max_stored;
-    // systemd 254 and later say how many it takes.
-    if (most && strtoul(most, NULL, 10) < store->max)
-        store->max = (uint32_t)strtoul(most, NULL, 10);
+    // systemd 254 and later say how many it takes; one is the table of arrivals.
+    if (most && strtoul(most, NULL, 10) <= store->max)
+        store->max = strtoul(most, NULL, 10) ? (uint32_t)strtoul(most, NULL, 10) - 1 : 0;
     if (daemon->config.private || !address || !store->max)
         return;
     store->fd = connect_to(address);
@@ -135,18 +135,24 @@ static void make_name(const struct ft_process *process, char out[FT_STORED_NAME_
     ft_stored_name_print(&name, out);
 }
 
+bool ft_store_hold(struct ft_daemon *daemon, const char *name, int fd)
+{
+    char text[FT_STORED_NAME_BYTES + 64];
+    // FDPOLL=0: a memfd has nothing to be polled for.
+    snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%.*s\nFDPOLL=0", FT_STORED_NAME_BYTES, name);
+    return send_message(&daemon->store, text, fd);
+}
+
 static bool hand_over(struct ft_daemon *daemon, struct ft_process *process, int fd)
 {
-    char name[FT_STORED_NAME_BYTES], text[FT_STORED_NAME_BYTES + 64];
+    char name[FT_STORED_NAME_BYTES];
     struct ft_store *store = &daemon->store;
     make_name(process, name);
     size_t bytes = strlen(name) + 1;
     if (store->count >= store->max || store->names_bytes > NAMES_BYTES_MAX - bytes)
         return false;
     char *copy = strdup(name);
-    // FDPOLL=0: a memfd has nothing to be polled for.
-    snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s\nFDPOLL=0", name);
-    if (!copy || !send_message(store, text, fd)) {
+    if (!copy || !ft_store_hold(daemon, name, fd)) {
         free(copy);
         return false;
     }
@@ -154,6 +160,8 @@ static bool hand_over(struct ft_daemon *daemon, struct ft_process *process, int 
     store->count++;
     store->names_bytes += bytes;
     FT_TEST_POINT(held);
+    ft_arrivals_forget(daemon, process->arrival);
+    process->arrival = 0;
     return true;
 }
 
@@ -269,6 +277,8 @@ void ft_store_remove(struct ft_daemon *daemon, const char *name)
 void ft_store_note_gone(struct ft_daemon *daemon, struct ft_process *process, bool is_kept)
 {
     end_wait(&daemon->store, process);
+    ft_arrivals_forget(daemon, process->arrival);
+    process->arrival = 0;
     if (!process->stored_name)
         return;
     if (!is_kept) {

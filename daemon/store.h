@@ -50,6 +50,8 @@ void ft_store_note_admitted(struct ft_daemon *daemon, struct ft_process *process
 void ft_store_note_held(struct ft_daemon *daemon, struct ft_process *process, char *name);
 // It leaves our table. `is_kept`: a daemon that comes after this one may go on with it.
 void ft_store_note_gone(struct ft_daemon *daemon, struct ft_process *process, bool is_kept);
+// Something else that a daemon after this one is to have. False: the manager has to read first.
+bool ft_store_hold(struct ft_daemon *daemon, const char *name, int fd);
 // Gives up what is under this name.
 void ft_store_remove(struct ft_daemon *daemon, const char *name);
 

@@ -205,6 +205,8 @@ void ft_successor_take_over(struct ft_daemon *daemon)
         return;
     ft_clock_tick(&daemon->clock, true);
     check_memory(successor);
+    for (size_t i = 0; i < successor->stored_count; i++)
+        ft_arrivals_see_segment(daemon, successor->stored[i].id.segment);
     ft_successor_read_spool(successor);
     if (successor->process_count)
         qsort(successor->processes, successor->process_count, sizeof(*successor->processes), by_start);
@@ -214,6 +216,7 @@ void ft_successor_take_over(struct ft_daemon *daemon)
     for (size_t i = 0; i < successor->stored_count; i++)
         if (!successor->stored[i].process && !successor->stored[i].is_done)
             admit_stored(daemon, &successor->stored[i]);
+    ft_arrivals_tell_lost(daemon);
     for (size_t i = 0; i < successor->stored_count; i++) {
         struct ft_stored *stored = &successor->stored[i];
         if (stored->name)

@@ -183,6 +183,7 @@ void ft_successor_read_file(struct ft_successor *successor, struct ft_successor_
 {
     const struct ft_trace_reader *reader = readback->reader;
     size_t taken_over;
+    ft_arrivals_see_file(successor->daemon, reader);
     for (uint32_t id = 1; id <= readback->process_max; id++) {
         const struct ft_trace_process *record = ft_trace_reader_process(reader, id);
         if (record && is_newest)

@@ -157,7 +157,9 @@ static void read_folder(struct ft_successor *successor, struct folder *folder)
     if (!folder->part_count)
         return;
     path_of(successor->daemon, folder, folder->parts[0], newest, sizeof(newest));
-    if (!wants(successor, folder, INT64_MAX) && ft_readback_is_closed(newest))
+    bool is_concerned =
+        wants(successor, folder, INT64_MAX) || ft_arrivals_concern(successor->daemon, folder->uid, folder->hash);
+    if (!is_concerned && ft_readback_is_closed(newest))
         return;
     for (size_t i = 0; i < folder->part_count; i++)
         if (is_any_open(chains, count) || wants(successor, folder, INT64_MAX))

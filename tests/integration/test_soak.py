@@ -25,7 +25,6 @@ SHORT_S = 20
 LONG_S = int(os.environ.get("FLOWTAP_SOAK_SECONDS", 1200))
 RSS_MOST = 256 << 20
 DESCRIPTORS_MOST = 40
-HELD_S = 3  # a second after a busy daemon has taken it in, which may wait for the daemon before
 DISK = "512m"
 
 
@@ -35,16 +34,15 @@ class Numbered:
     def __init__(self, daemon, folder):
         folder.mkdir()
         self.path = folder / "witness"
-        self.began, self.may_be_lost = time.monotonic(), False
         self.process = daemon.spawn([harness.program("numbered"), self.path, 2_000_000_000, "fork"], cwd=folder)
 
     def kill(self):
-        """Its pid, and how many of its calls had returned for certain; 0 where nothing of it needs to be left."""
+        """Its pid, and how many of its calls had returned for certain."""
         self.process.kill()
         self.process.wait()
         data = self.path.read_bytes() if self.path.exists() else b""
         done = struct.unpack("<3Q", data)[1] if len(data) == 24 else 0
-        return self.process.pid, 0 if self.may_be_lost else done
+        return self.process.pid, done
 
 
 class World:
@@ -66,9 +64,6 @@ class World:
         self.made += 1
 
     def kill_the_daemon(self):
-        # Between its attaching and its being held a process can be lost; without a traced parent nobody knows of it.
-        for one in self.numbered:
-            one.may_be_lost |= time.monotonic() - one.began < HELD_S
         self.daemon.kill()
         self.daemon.start()
 

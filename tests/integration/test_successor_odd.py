@@ -17,7 +17,7 @@ from test_successor import Load, check_exactly_once, flow_files, size_of, stored
 
 def held_memory(daemon, pid):
     """Name and descriptor of a process's memory that the manager holds."""
-    ((name, fd),) = [(name, fd) for name, fd in daemon.stored if name.split("-")[3] == f"{pid:x}"]
+    ((name, fd),) = [(name, fd) for name, fd in daemon.stored if name.split("-")[3:4] == [f"{pid:x}"]]
     return name, fd
 
 

@@ -2,7 +2,7 @@
 //
 // write_load FOLDER PROCESSES FORK_EVERY [COUNT [hold]]: so many processes write numbered records until SIGTERM, or
 // COUNT of them: the nth call of a process is pwrite(fd, "x", 1, n). With each FORK_EVERY of them a child writes a few
-// into a file of its own and ends (0: none). When all is done, each says "PID COUNT" on stdout, children too; with
+// into a file of its own and ends (0: none). When all is done, each says "PID COUNT PARENT" on stdout, children too; with
 // "hold" they stay until SIGTERM then.
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void on_term(int number)
 static void say(long count)
 {
     char line[64];
-    int bytes = snprintf(line, sizeof(line), "%d %ld\n", (int)getpid(), count);
+    int bytes = snprintf(line, sizeof(line), "%d %ld %d\n", (int)getpid(), count, (int)getppid());
     if (write(STDOUT_FILENO, line, (size_t)bytes) != bytes)
         _exit(1);
 }

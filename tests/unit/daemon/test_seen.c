@@ -20,6 +20,8 @@ static void an_attached_pid_is_found_from_its_time_on(void **state)
     assert_null(ft_seen_find(&seen, 8, 0));
     ft_seen_add(&seen, 7, 2000, FT_BYTES("/bin/cat"));
     assert_int_equal(ft_seen_find(&seen, 7, 1500)->exe, ft_seen_hash(FT_BYTES("/bin/cat")));
+    ft_seen_add(&seen, 7, 1600, FT_BYTES("/bin/true")); // told late
+    assert_int_equal(ft_seen_find(&seen, 7, 1500)->exe, ft_seen_hash(FT_BYTES("/bin/cat")));
     ft_seen_add(&seen, 0, 3000, FT_BYTES("/bin/cat"));
     assert_int_equal(seen.count, 1);
     ft_seen_fini(&seen);
@@ -48,19 +50,25 @@ static void more_than_there_is_room_for_begin_anew(void **state)
     ft_seen_fini(&seen);
 }
 
-static void refused_processes_are_named_up_to_a_number(void **state)
+static void refused_processes_are_named_up_to_a_number_and_lost_ones_all(void **state)
 {
     (void)state;
     static struct ft_refused refused;
     assert_int_equal(ft_refused_due_ns(&refused), INT64_MAX);
     for (uint32_t pid = 1; pid <= FT_REFUSED_NAMED_MAX + 10; pid++)
-        ft_refused_add(&refused, pid, "why");
+        ft_refused_add(&refused, pid, FT_GAP_NOT_ADMITTED, "why");
     assert_int_equal(refused.named_count, FT_REFUSED_NAMED_MAX);
     assert_int_equal(refused.more_count, 10);
     assert_int_equal(ft_refused_due_ns(&refused), 0);
-    refused.written_count = refused.named_count;
+    for (uint32_t pid = 1; pid <= 100; pid++)
+        ft_refused_add(&refused, pid, FT_GAP_DAEMON_STOPPED, "lost");
+    assert_int_equal(refused.named_count, FT_REFUSED_NAMED_MAX + 100);
+    refused.named_count = 0; // written
     refused.next_ns = 5;
     assert_int_equal(ft_refused_due_ns(&refused), 5);
+    ft_refused_add(&refused, 1, FT_GAP_NOT_ADMITTED, "why");
+    assert_int_equal(refused.more_count, 11);
+    ft_refused_fini(&refused);
 }
 
 int main(void)
@@ -69,7 +77,7 @@ int main(void)
         cmocka_unit_test(an_attached_pid_is_found_from_its_time_on),
         cmocka_unit_test(many_pids_are_all_found),
         cmocka_unit_test(more_than_there_is_room_for_begin_anew),
-        cmocka_unit_test(refused_processes_are_named_up_to_a_number),
+        cmocka_unit_test(refused_processes_are_named_up_to_a_number_and_lost_ones_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
