@@ -340,6 +340,7 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
         return 0;
     }
     if (message.attach.kind == FT_MESSAGE_STATUS || message.attach.kind == FT_MESSAGE_CONFIG) {
+        ft_arrivals_forget(daemon, arrival); // it is no process that could be lost
         ft_answer(daemon, socket_fd, peer.uid, (enum ft_message)message.attach.kind);
         return 0;
     }

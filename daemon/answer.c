@@ -11,7 +11,7 @@
 #include "daemon/daemon.h"
 #include "proto/status.pb-c.h"
 
-enum { GAUGES_MAX = 16, USERS_MAX = 256, TROUBLES_MAX = 4, TROUBLE_BYTES = 512 };
+enum { GAUGES_MAX = 32, USERS_MAX = 256, TROUBLES_MAX = 4, TROUBLE_BYTES = 512 };
 // So long after a write has failed it is still a trouble: it is tried again every second.
 #define TROUBLE_NS INT64_C(10000000000)
 
@@ -65,6 +65,30 @@ static uint64_t own_memory_bytes(void)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+// What waits, in the order of an event's way.
+static void add_queues(struct answer *answer, const struct ft_daemon *daemon)
+{
+    struct ft_queues_sum waiting = ft_queues_add_up(daemon);
+    uint32_t connections;
+    if (ft_queues_connections(daemon->listener.fd, &connections) == 0)
+        add_gauge(answer, "connections_waiting", "connections in the socket's queue, not yet accepted", connections);
+    add_gauge(answer, "segments_waiting", "processes with events in their rings that are in no file", waiting.segments);
+    add_gauge(answer, "events_waiting", "of these: such events, as of the last look", waiting.events);
+    add_gauge(answer, "blocks_waiting", "blocks that these will make, at least", waiting.blocks);
+    add_gauge(answer, "waiting_bytes", "encoded, and could not be written yet", waiting.bytes);
+    add_gauge(answer, "jobs_busy", "jobs that a worker has, or that wait for one", waiting.jobs_busy);
+}
+
+// What a daemon after this one would find with the service manager, and what not yet.
+static void add_stored(struct answer *answer, const struct ft_daemon *daemon)
+{
+    if (daemon->store.fd < 0)
+        return;
+    add_gauge(answer, "segments_stored", "processes whose rings the service manager holds", daemon->store.count);
+    add_gauge(answer, "segments_to_store", "that are to be handed to it", daemon->store.waiting);
+    add_gauge(answer, "arrivals", "that a kill of the daemon would lose", ft_arrivals_count(daemon));
+}
+
 static void add_gauges(struct answer *answer, const struct ft_daemon *daemon)
 {
     struct statvfs disk;
@@ -73,10 +97,14 @@ static void add_gauges(struct answer *answer, const struct ft_daemon *daemon)
     add_gauge(answer, "max_processes", "the most there may be", (uint64_t)daemon->config.max_processes);
     add_gauge(answer, "jobs", "jobs with an open trace file", daemon->job_count);
     add_gauge(answer, "connections", "clients that have connected and sent nothing", daemon->listener.peers.count);
+    add_queues(answer, daemon);
+    add_stored(answer, daemon);
     add_gauge(answer, "memory_bytes", "resident memory of the daemon", own_memory_bytes());
-    if (statvfs(daemon->config.spool_dir, &disk) == 0)
-        add_gauge(answer, "spool_free_bytes", "free space where the traces are",
-                  (uint64_t)disk.f_bavail * disk.f_frsize);
+    if (statvfs(daemon->config.spool_dir, &disk) < 0)
+        return;
+    add_gauge(answer, "spool_free_bytes", "free space where the traces are", (uint64_t)disk.f_bavail * disk.f_frsize);
+    add_gauge(answer, "spool_used_bytes", "used there, by whatever it be",
+              (uint64_t)(disk.f_blocks - disk.f_bfree) * disk.f_frsize);
 }
 
 static void add_users(struct answer *answer, struct ft_daemon *daemon, uint32_t uid)

@@ -136,6 +136,11 @@ void ft_arrivals_forget(struct ft_daemon *daemon, uint32_t arrival)
     arrivals->free[arrivals->free_count++] = (uint16_t)arrival;
 }
 
+uint32_t ft_arrivals_count(const struct ft_daemon *daemon)
+{
+    return daemon->arrivals.table ? FT_ARRIVALS_MAX - daemon->arrivals.free_count : 0;
+}
+
 // ------------------------------------------------------------------------------------------------------ the one before
 
 // The next entry behind `at` that is in use, 0 none.

@@ -52,6 +52,8 @@ void ft_arrivals_note_segment(struct ft_daemon *daemon, uint32_t arrival, uint64
 // Crosses it out; nothing where it is 0.
 void ft_arrivals_forget(struct ft_daemon *daemon, uint32_t arrival);
 
+uint32_t ft_arrivals_count(const struct ft_daemon *daemon);
+
 // Whether one is left that may be in this user's folder.
 bool ft_arrivals_concern(const struct ft_daemon *daemon, uint32_t uid, uint64_t folder);
 // A file of the daemon before us: who is in it, or in one of its gaps, is not lost unseen.

@@ -15,6 +15,7 @@
 #include "daemon/children.h"
 #include "daemon/clock.h"
 #include "daemon/process.h"
+#include "daemon/queues.h"
 #include "daemon/refused.h"
 #include "daemon/spool.h"
 #include "daemon/storage.h"
@@ -37,6 +38,7 @@ struct ft_job {
     struct ft_refused refused;  // under the lock
     bool must_have_file;        // also without a process: a private daemon's
     int64_t realtime_offset_ns; // of all of the job's files
+    struct ft_queues queues;    // what waits; see queues.h
     _Atomic int64_t wake_ns;    // a pass is wanted at this time, whatever the last one said
 
     // the loop's

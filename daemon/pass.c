@@ -279,7 +279,7 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
 {
     struct ft_drain drain;
     see_ends(job, now_ns);
-    bool has_gaps = refused_due_ns(job) != INT64_MAX || job->children.expected;
+    bool has_gaps = refused_due_ns(job) != INT64_MAX || job->children.due_ns != INT64_MAX;
     if (job->processes || job->must_have_file || has_gaps || job->taken_over_count) {
         ft_block_begin(job, &drain, now_ns, true);
         put_refused(job, &drain);
@@ -346,6 +346,7 @@ void ft_pass_run(struct ft_job *job)
             write_records(job, &drain);
         job->is_unwritten = !drain.writer || ft_storage_is_behind(&job->storage);
     }
+    ft_queues_note(job);
     int64_t due_ns = ft_block_due_ns(job, now_ns), look_ns = next_look_ns(job);
     int64_t notes_ns = refused_due_ns(job);
     notes_ns = job->children.due_ns < notes_ns ? job->children.due_ns : notes_ns;

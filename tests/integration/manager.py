@@ -178,8 +178,8 @@ class Manager:
     def spawn(self, argv, **options):
         """A traced command that the test waits for itself."""
         env = self.env(**options.pop("env", {}))
-        process = subprocess.Popen([str(a) for a in argv], env=env, stdin=subprocess.DEVNULL,
-                                   start_new_session=True, **options)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        process = subprocess.Popen([str(a) for a in argv], env=env, start_new_session=True, **options)
         self.tap.cleanup.append(lambda: process.poll() is not None or harness.end_group(process))
         return process
 

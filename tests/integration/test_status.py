@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 import harness
+import manager
 
 
 def status(path, **options):
@@ -27,6 +28,34 @@ def test_counts_are_those_of_the_trace(tap):
     assert seen["troubles"] == [] and seen["spool_dir"] == str(daemon.spool) and seen["pid"] == daemon.process.pid
     text = harness.call([harness.FLOWTAP, "status"], env=harness.clean_environment(FLOWTAP_SOCKET=daemon.socket))
     assert text.returncode == 0 and b"1,004" in text.stdout and b"events written" in text.stdout
+    daemon.stop()
+
+
+def test_what_waits_is_told(tap):
+    daemon = tap.daemon("block_age=10m")
+    reader, writer = os.pipe()
+    script = "for i in 1 2 3 4 5; do echo > /dev/null; done; read line"
+    held = subprocess.Popen(["sh", "-c", script], stdin=reader, env=daemon.env())
+    os.close(reader)
+    gauges = harness.wait_until("events that wait", lambda: (g := status(daemon.socket)["gauges"])["events_waiting"] >= 5 and g)
+    assert (gauges["segments_waiting"], gauges["blocks_waiting"], gauges["waiting_bytes"], gauges["processes"]) == (1, 1, 0, 1)
+    assert gauges["connections_waiting"] == 0 and gauges["spool_free_bytes"] > 0 and gauges["spool_used_bytes"] > 0
+    os.close(writer)
+    held.wait(harness.DEADLINE_S)
+    harness.wait_until("all to be written", lambda: status(daemon.socket)["gauges"]["processes"] == 0)
+    gauges = status(daemon.socket)["gauges"]
+    assert (gauges["segments_waiting"], gauges["events_waiting"], gauges["blocks_waiting"]) == (0, 0, 0)
+    daemon.stop()
+
+
+def test_what_the_service_manager_holds_is_told(tap):
+    daemon = manager.Manager(tap).start()
+    held = daemon.spawn(["sh", "-c", "read line"], stdin=subprocess.PIPE)
+    gauges = harness.wait_until("the process held", lambda: (g := status(daemon.socket)["gauges"])["segments_stored"] and g)
+    assert (gauges["segments_stored"], gauges["segments_to_store"], gauges["arrivals"]) == (1, 0, 0)
+    held.stdin.close()
+    held.wait(harness.DEADLINE_S)
+    harness.wait_until("it to be given up", lambda: status(daemon.socket)["gauges"]["segments_stored"] == 0)
     daemon.stop()
 
 
