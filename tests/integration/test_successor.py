@@ -20,10 +20,10 @@ import traced
 class Load:
     """Processes that write numbered records, and what they say that they did."""
 
-    def __init__(self, daemon, folder, processes=8, fork_every=4000, count=None, hold=False, under=()):
+    def __init__(self, daemon, folder, processes=8, fork_every=4000, count=None, hold=False, under=(), env=None):
         folder.mkdir(exist_ok=True)
         words = [*under, harness.program("write_load"), folder, processes, fork_every, *([count] if count else []), *(["hold"] if hold else [])]
-        self.process = daemon.spawn(words, stdout=subprocess.PIPE, env={"FLOWTAP_JOB": "load"})
+        self.process = daemon.spawn(words, stdout=subprocess.PIPE, env={"FLOWTAP_JOB": "load", **(env or {})})
         self.daemon = daemon
 
     def stop(self):
@@ -130,6 +130,34 @@ def test_one_kill_and_all_is_there(tap):
         assert after[p["pid"]] == {k: p.get(k) for k in kept}
     assert all(p["exit"]["code"] == 0 for p in trace.processes())
     assert daemon.names() == []
+
+
+def test_tags_hold_across_kills(tap):
+    """Of two loads of one job, each with its own; also of what they start between two daemons."""
+    daemon = manager.Manager(tap, "block_age=50ms").start()
+    tags = [{"epoch": "3", "model": "a b"}, {"epoch": "4"}]
+    loads = [Load(daemon, tap.work / f"load{i}", processes=2, fork_every=100,
+                  env={"FLOWTAP_TAGS": ",".join(f"{k}={v}" for k, v in one.items())}) for i, one in enumerate(tags)]
+    for parts in (1, 2, 3):
+        before = stored(daemon)
+        harness.wait_until("some more in the file", lambda before=before: stored(daemon) > before + 200)
+        assert len(flow_files(daemon)) == parts
+        daemon.kill()
+        daemon.start()
+    before = stored(daemon)
+    harness.wait_until("some more in the last file", lambda: stored(daemon) > before + 200)
+    wrote = [load.stop() for load in loads]
+    trace = daemon.stop()
+    check_exactly_once(trace, {**wrote[0], **wrote[1]}, may_be_lost={pid for one in wrote for pid in one})
+    for load, of_load, own in zip(loads, wrote, tags):
+        pids = {load.process.pid, *of_load}
+        told = [p["tags"] for p in trace.processes() if p["pid"] in pids]
+        assert len(told) > 4 and all(one == own for one in told), told
+        assert {json.dumps(e["tags"], sort_keys=True) for e in trace.events() if e["pid"] in pids} == {json.dumps(own, sort_keys=True)}
+    # The tables of every part alone say so, too.
+    for path in trace.flow_files():
+        part = traced.Trace(path, harness.read_command)
+        assert part.events(name="pwrite") and all(e["tags"] in tags for e in part.events()), path
 
 
 def test_a_restart_goes_on_and_a_stop_is_a_gap(tap):
