@@ -121,6 +121,10 @@ static void add_aggregate(struct ft_calls *calls, const struct ft_trace_reader *
         unsigned mask = ft_count_of(sum->group, aggregate->file_class, aggregate->file2_class);
         sum->stored_by_mask[mask] += aggregate->count;
         add_figures(calls, sum, mask, &more);
+        for (int bucket = 0; bucket < FT_LOG2_BUCKETS; bucket++) {
+            calls->read_sizes[bucket] += mask & FT_COUNT_READ ? aggregate->sizes[bucket] : 0;
+            calls->write_sizes[bucket] += mask & FT_COUNT_WRITE ? aggregate->sizes[bucket] : 0;
+        }
     }
 }
 

@@ -30,7 +30,8 @@ struct ft_calls {
     size_t count, space;
     struct ft_map index; /* kind, category, name */
     struct ft_sum read, write, metadata, other_io;
-    uint64_t bad_blocks; /* whose totals could not be read */
+    uint64_t read_sizes[FT_LOG2_BUCKETS], write_sizes[FT_LOG2_BUCKETS]; /* of stored ones */
+    uint64_t bad_blocks;                                                /* whose totals could not be read */
 };
 
 void ft_calls_init(struct ft_calls *calls);

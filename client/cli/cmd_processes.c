@@ -34,12 +34,15 @@ static void read_all(struct ft_processes *processes, const struct ft_where *wher
     struct ft_progress progress;
     struct ft_scan chosen;
     ft_progress_begin(&progress, "reading events", ft_trace_set_events(processes->set) * (where ? 2 : 1));
-    ft_scan_read(&processes->scan, processes->set, FT_SCAN_PROCESSES, &progress);
+    ft_scan_read(&processes->scan, processes->set, FT_SCAN_PROCESSES | FT_SCAN_PROCESS_TIMES, &progress);
     processes->sums = processes->scan.processes;
+    processes->times = processes->scan.times.totals;
     if (where) {
-        ft_scan_read_where(&chosen, processes->set, FT_SCAN_PROCESSES, where, NULL, &progress);
+        ft_scan_read_where(&chosen, processes->set, FT_SCAN_PROCESSES | FT_SCAN_PROCESS_TIMES, where, NULL, &progress);
         processes->sums = chosen.processes;
+        processes->times = chosen.times.totals;
         chosen.processes = NULL;
+        chosen.times.totals = NULL;
         ft_scan_fini(&chosen);
         processes->is_chosen = true;
     }
@@ -53,6 +56,7 @@ static void release(struct ft_processes *processes)
 {
     if (processes->is_chosen) {
         free(processes->sums);
+        free(processes->times);
     }
     free(processes->order);
     free(processes->depths);

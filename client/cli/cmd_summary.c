@@ -17,7 +17,7 @@ static const struct values defaults = {.top = 5};
 
 static const struct ft_option options[] = {
     {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
-    {FT_OPTION_COUNT, 'n', "top", "N", "rows of the tables of files and calls (default: 5)",
+    {FT_OPTION_COUNT, 'n', "top", "N", "rows of the tables of files, calls and processes (default: 5)",
      offsetof(struct values, top), NULL},
 };
 
@@ -46,7 +46,7 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
                     (unsigned long long)summary.scan.bad_blocks);
     }
     if (look->as_json) {
-        ft_summary_print_json(&summary, out);
+        ft_summary_print_json(&summary, out, look->top);
     } else {
         struct ft_summary_look own = *look;
         char *title = ft_report_title(paths, look->title, set);

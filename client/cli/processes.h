@@ -25,12 +25,13 @@ struct ft_processes {
     struct ft_scan scan; /* of all events */
     struct ft_job job;
     bool is_partial;
-    struct ft_process_sum *sums; /* by process index: of all events, or of those that --where chose */
-    bool is_chosen;              /* the latter */
-    uint32_t *order;             /* process indices, parents before children, in order of start among brothers */
-    uint32_t *depths;            /* of order[i] */
-    size_t count, shown;         /* shown: the first of these */
-    const char *by;              /* one of FT_PROCESSES_BY; NULL: each process */
+    struct ft_process_sum *sums;   /* by process index: of all events, or of those that --where chose */
+    struct ft_sweep_totals *times; /* by process index, of the same events */
+    bool is_chosen;                /* the latter */
+    uint32_t *order;               /* process indices, parents before children, in order of start among brothers */
+    uint32_t *depths;              /* of order[i] */
+    size_t count, shown;           /* shown: the first of these */
+    const char *by;                /* one of FT_PROCESSES_BY; NULL: each process */
     struct ft_processes_group *groups;
     size_t group_count;
 };

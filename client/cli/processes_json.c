@@ -145,6 +145,29 @@ static void put_counts(struct ft_json *json, const struct ft_processes *processe
     ft_json_member_uint(json, "settings_ignored", record->bad_values);
 }
 
+/* How long something was going on in the process, on any of its threads. */
+static void put_busy(struct ft_json *json, const struct ft_processes *processes, uint32_t p)
+{
+    const struct ft_sweep_totals *times = &processes->times[p];
+    const struct ft_process_sum *sum = &processes->sums[p];
+    int64_t moving_ns = times->total_ns[FT_SWEEP_MOVE];
+    ft_json_key(json, "busy");
+    ft_json_begin_object(json);
+    ft_json_member_seconds(json, "io_time", times->total_ns[FT_SWEEP_IO]);
+    ft_json_member_seconds(json, "app_time", times->total_ns[FT_SWEEP_APP]);
+    ft_json_member_seconds(json, "compute_time", times->total_ns[FT_SWEEP_COMPUTE]);
+    ft_json_member_seconds(json, "app_io_time", times->total_ns[FT_SWEEP_APP_IO]);
+    ft_json_member_seconds(json, "unoverlapped_io_time", times->total_ns[FT_SWEEP_IO] - times->io_and_compute_ns);
+    ft_json_member_seconds(json, "unoverlapped_compute_time",
+                           times->total_ns[FT_SWEEP_COMPUTE] - times->io_and_compute_ns);
+    ft_json_member_seconds(json, "unoverlapped_app_io_time",
+                           times->total_ns[FT_SWEEP_APP_IO] - times->app_io_and_compute_ns);
+    ft_json_member_seconds(json, "moving_time", moving_ns);
+    ft_json_member_double(json, "bandwidth",
+                          moving_ns > 0 ? (double)(sum->read_bytes + sum->written_bytes) * 1e9 / (double)moving_ns : 0);
+    ft_json_end_object(json);
+}
+
 static void put_process(struct ft_json *json, const struct ft_processes *processes, uint32_t p)
 {
     const struct ft_trace_set_process *process = ft_trace_set_process(processes->set, p);
@@ -169,6 +192,7 @@ static void put_process(struct ft_json *json, const struct ft_processes *process
     ft_json_key(json, "tags");
     ft_report_json_tags(json, record->tags, record->tags_count);
     put_counts(json, processes, p);
+    put_busy(json, processes, p);
     put_exit(json, record);
     put_in_call(json, processes->set, process);
     put_kernel(json, &record->kernel);

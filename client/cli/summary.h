@@ -9,7 +9,9 @@
 #include "client/cli/analysis_calls.h"
 #include "client/cli/analysis_job.h"
 #include "client/cli/analysis_scan.h"
+#include "client/cli/json.h"
 #include "client/cli/options.h"
+#include "client/cli/table.h"
 
 struct ft_summary {
     const struct ft_trace_set *set;
@@ -30,8 +32,23 @@ struct ft_summary_look {
 /* Reads the paths and prints. FT_STATUS_DONE, or FT_STATUS_FAILED after a message. */
 int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_summary_look *look);
 
+/* A small request moves less than this many bits' worth of bytes: 4 KiB, a page, which most file systems read anyway. */
+enum { FT_SUMMARY_SMALL_BITS = 12 };
+
 /* Parts of it. */
-void ft_summary_print_json(const struct ft_summary *summary, FILE *out);
+void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t top);
+void ft_summary_put_percentiles(struct ft_json *json, const struct ft_call_sum *call);
+void ft_summary_put_transfer(struct ft_json *json, const struct ft_summary *summary, bool is_write);
+void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary);
+void ft_summary_put_hottest(struct ft_json *json, const struct ft_summary *summary, size_t top);
+void ft_summary_put_stragglers(struct ft_json *json, const struct ft_summary *summary, size_t top);
+/* Requests of a histogram that moved something, and less than that. */
+uint64_t ft_summary_small(const uint64_t *sizes);
+/* Indices of files that `read`, `write` or `metadata` count, hottest first; a new array. */
+uint32_t *ft_summary_hottest_files(const struct ft_summary *summary, size_t *count);
+/* Lines of the text: how data moved; a table of the slowest processes. */
+void ft_summary_print_access(const struct ft_screen *screen, const struct ft_summary *summary);
+void ft_summary_print_stragglers(const struct ft_screen *screen, const struct ft_summary *summary, size_t top);
 void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const struct ft_summary_look *look);
 
 #endif

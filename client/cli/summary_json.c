@@ -100,7 +100,7 @@ static void put_identity(struct ft_json *json, const struct ft_job *job)
 }
 
 /* Buckets of powers of two that are not empty: `from` to `to`, both included. */
-static void put_buckets(struct ft_json *json, const char *key, const uint64_t *buckets)
+static void put_buckets(struct ft_json *json, const char *key, const uint64_t *buckets, bool is_time)
 {
     ft_json_key(json, key);
     ft_json_begin_object(json);
@@ -111,8 +111,9 @@ static void put_buckets(struct ft_json *json, const char *key, const uint64_t *b
             continue;
         }
         ft_json_begin_object(json);
-        ft_json_member_uint(json, "from", b ? UINT64_C(1) << (b - 1) : 0);
-        ft_json_member_uint(json, "to", b == 64 ? UINT64_MAX : (UINT64_C(1) << b) - 1);
+        uint64_t from = b ? UINT64_C(1) << (b - 1) : 0, to = b == 64 ? UINT64_MAX : (UINT64_C(1) << b) - 1;
+        is_time ? put_time(json, "from", from) : ft_json_member_uint(json, "from", from);
+        is_time ? put_time(json, "to", to) : ft_json_member_uint(json, "to", to);
         ft_json_member_uint(json, "count", buckets[b]);
         ft_json_end_object(json);
     }
@@ -139,7 +140,9 @@ static void put_call(struct ft_json *json, const struct ft_call_sum *call)
     }
     ft_json_member_uint(json, "errors", call->errors);
     ft_json_member_uint(json, "dropped", call->dropped.count);
-    put_buckets(json, "sizes", call->sizes);
+    ft_summary_put_percentiles(json, call);
+    put_buckets(json, "sizes", call->sizes, false);
+    put_buckets(json, "durations", call->durations, true);
     ft_json_end_object(json);
 }
 
@@ -157,7 +160,7 @@ static void put_calls(struct ft_json *json, const struct ft_calls *calls)
     }
 }
 
-static void put_sum(struct ft_json *json, const char *key, const struct ft_sum *sum, bool has_bandwidth)
+static void begin_sum(struct ft_json *json, const char *key, const struct ft_sum *sum, bool has_bandwidth)
 {
     ft_json_key(json, key);
     ft_json_begin_object(json);
@@ -167,7 +170,6 @@ static void put_sum(struct ft_json *json, const char *key, const struct ft_sum *
     if (has_bandwidth) {
         ft_json_member_double(json, "bandwidth", sum->time_ns ? (double)sum->bytes * 1e9 / (double)sum->time_ns : 0);
     }
-    ft_json_end_object(json);
 }
 
 static void put_unions(struct ft_json *json, const struct ft_sweep *sweep)
@@ -200,7 +202,7 @@ static void put_unseen(struct ft_json *json, const struct ft_summary *summary)
     ft_json_member_bool(json, "partial", summary->is_partial);
 }
 
-void ft_summary_print_json(const struct ft_summary *summary, FILE *out)
+void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t top)
 {
     struct ft_json json;
     ft_json_init(&json, out, true);
@@ -208,11 +210,20 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out)
     put_counts(&json, summary);
     put_identity(&json, &summary->job);
     put_calls(&json, &summary->calls);
-    put_sum(&json, "read", &summary->calls.read, true);
-    put_sum(&json, "write", &summary->calls.write, true);
-    put_sum(&json, "metadata", &summary->calls.metadata, true);
-    put_sum(&json, "other_io", &summary->calls.other_io, false);
+    begin_sum(&json, "read", &summary->calls.read, true);
+    ft_summary_put_transfer(&json, summary, false);
+    ft_json_end_object(&json);
+    begin_sum(&json, "write", &summary->calls.write, true);
+    ft_summary_put_transfer(&json, summary, true);
+    ft_json_end_object(&json);
+    begin_sum(&json, "metadata", &summary->calls.metadata, true);
+    ft_json_end_object(&json);
+    begin_sum(&json, "other_io", &summary->calls.other_io, false);
+    ft_json_end_object(&json);
+    ft_summary_put_moved(&json, summary);
     put_unions(&json, &summary->scan.sweep);
+    ft_summary_put_hottest(&json, summary, top);
+    ft_summary_put_stragglers(&json, summary, top);
     put_unseen(&json, summary);
     ft_json_end_object(&json);
     ft_json_end_line(&json);

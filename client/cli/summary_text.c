@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/cli/analysis_count.h"
+#include "client/cli/analysis_percentile.h"
 #include "client/cli/cli.h"
 #include "client/cli/report.h"
 #include "client/cli/summary.h"
@@ -91,8 +92,7 @@ static int hotter_first(const void *a_untyped, const void *b_untyped)
     return a_time != b_time ? (a_time < b_time ? 1 : -1) : (a > b) - (a < b);
 }
 
-/* Indices of files that `read`, `write` or `metadata` count, hottest first. */
-static uint32_t *hottest_files(const struct ft_summary *summary, size_t *count)
+uint32_t *ft_summary_hottest_files(const struct ft_summary *summary, size_t *count)
 {
     const struct ft_scan *scan = &summary->scan;
     uint32_t *order = ft_cli_alloc(scan->file_count * sizeof(*order));
@@ -135,7 +135,7 @@ static void print_files(const struct ft_screen *screen, const struct ft_summary 
                                                {"WRITTEN", true, false},   {"CALLS", true, false},
                                                {"PROCESSES", true, false}, {"PATH", false, true}};
     size_t count;
-    uint32_t *order = hottest_files(summary, &count);
+    uint32_t *order = ft_summary_hottest_files(summary, &count);
     struct ft_table table;
     struct ft_unit_text number;
     ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
@@ -160,9 +160,9 @@ static void print_files(const struct ft_screen *screen, const struct ft_summary 
 
 static void print_calls(const struct ft_screen *screen, const struct ft_calls *calls, size_t top)
 {
-    static const struct ft_column columns[] = {{"TIME", true, false},   {"CALLS", true, false},
-                                               {"BYTES", true, false},  {"LONGEST", true, false},
-                                               {"ERRORS", true, false}, {"CALL", false, false}};
+    static const struct ft_column columns[] = {
+        {"TIME", true, false}, {"CALLS", true, false},   {"BYTES", true, false},  {"P50", true, false},
+        {"P99", true, false},  {"LONGEST", true, false}, {"ERRORS", true, false}, {"CALL", false, false}};
     struct ft_table table;
     ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     size_t shown = 0;
@@ -171,6 +171,8 @@ static void print_calls(const struct ft_screen *screen, const struct ft_calls *c
         add_time(&table, call->sum.time_ns);
         add_count(&table, call->sum.count);
         add_bytes(&table, call->sum.bytes);
+        add_time(&table, ft_percentile(call->durations, 50, call->min_ns, call->max_ns));
+        add_time(&table, ft_percentile(call->durations, 99, call->min_ns, call->max_ns));
         add_time(&table, call->max_ns);
         add_count(&table, call->errors);
         ft_table_add(&table, call->name);
@@ -257,9 +259,11 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     if (summary->calls.other_io.count > 0) {
         print_sum(&screen, "Other I/O", &summary->calls.other_io, true);
     }
+    ft_summary_print_access(&screen, summary);
     print_app(&screen, &summary->scan.sweep);
     print_files(&screen, summary, look->top);
     print_calls(&screen, &summary->calls, look->top);
+    ft_summary_print_stragglers(&screen, summary, look->top);
     print_processes(&screen, summary);
     print_profiled(&screen, summary);
     print_unseen(&screen, summary);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+/* Parts of the summary's JSON document: how data moved, the hottest files, the slowest processes. */
+#include <stdlib.h>
+
+#include "client/cli/analysis_percentile.h"
+#include "client/cli/analysis_stragglers.h"
+#include "client/cli/report.h"
+#include "client/cli/summary.h"
+
+static void put_time(struct ft_json *json, const char *key, uint64_t ns)
+{
+    ft_json_member_seconds(json, key, ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
+}
+
+static const struct {
+    unsigned percent;
+    const char *time_key, *size_key;
+} percentiles[] = {{50, "p50", "size_p50"}, {95, "p95", "size_p95"}, {99, "p99", "size_p99"}};
+
+void ft_summary_put_percentiles(struct ft_json *json, const struct ft_call_sum *call)
+{
+    uint64_t sized = 0;
+    for (unsigned b = 0; b < FT_LOG2_BUCKETS; b++) {
+        sized += call->sizes[b];
+    }
+    for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++) {
+        ft_json_key(json, percentiles[i].time_key);
+        if (call->min_ns <= call->max_ns) {
+            ft_json_seconds(
+                json, (int64_t)ft_percentile(call->durations, percentiles[i].percent, call->min_ns, call->max_ns));
+        } else {
+            ft_json_null(json);
+        }
+    }
+    for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++) {
+        ft_json_key(json, percentiles[i].size_key);
+        sized ? ft_json_uint(json, ft_percentile(call->sizes, percentiles[i].percent, 0, UINT64_MAX))
+              : ft_json_null(json);
+    }
+}
+
+static double rate(uint64_t bytes, int64_t time_ns)
+{
+    return time_ns > 0 ? (double)bytes * 1e9 / (double)time_ns : 0;
+}
+
+void ft_summary_put_transfer(struct ft_json *json, const struct ft_summary *summary, bool is_write)
+{
+    const struct ft_sum *sum = is_write ? &summary->calls.write : &summary->calls.read;
+    const uint64_t *sizes = is_write ? summary->calls.write_sizes : summary->calls.read_sizes;
+    int64_t busy_ns = summary->scan.sweep.totals.total_ns[is_write ? FT_SWEEP_WRITE : FT_SWEEP_READ];
+    put_time(json, "busy_time", (uint64_t)busy_ns);
+    ft_json_member_double(json, "busy_bandwidth", rate(sum->bytes, busy_ns));
+    ft_json_member_uint(json, "sequential", summary->scan.access.counts.sequential[is_write]);
+    ft_json_member_uint(json, "random", summary->scan.access.counts.random[is_write]);
+    ft_json_member_uint(json, "small", ft_summary_small(sizes));
+    ft_json_member_uint(json, "empty", sizes[0]);
+}
+
+uint64_t ft_summary_small(const uint64_t *sizes)
+{
+    uint64_t small = 0;
+    for (unsigned b = 1; b <= FT_SUMMARY_SMALL_BITS; b++) {
+        small += sizes[b];
+    }
+    return small;
+}
+
+void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary)
+{
+    uint64_t bytes = summary->calls.read.bytes + summary->calls.write.bytes;
+    int64_t busy_ns = summary->scan.sweep.totals.total_ns[FT_SWEEP_MOVE];
+    ft_json_key(json, "moved");
+    ft_json_begin_object(json);
+    ft_json_member_uint(json, "bytes", bytes);
+    put_time(json, "busy_time", (uint64_t)busy_ns);
+    ft_json_member_double(json, "busy_bandwidth", rate(bytes, busy_ns));
+    ft_json_end_object(json);
+}
+
+void ft_summary_put_hottest(struct ft_json *json, const struct ft_summary *summary, size_t top)
+{
+    size_t count;
+    uint32_t *order = ft_summary_hottest_files(summary, &count);
+    ft_json_key(json, "hottest_files");
+    ft_json_begin_array(json);
+    for (size_t i = 0; i < count && i < top; i++) {
+        const struct ft_file_sum *sum = &summary->scan.files[order[i]];
+        const struct ft_entry *file = &summary->scan.entries.items[order[i]];
+        ft_json_begin_object(json);
+        ft_report_json_bytes(json, "path", file->path);
+        ft_report_json_bytes(json, "host", ft_trace_set_host_name(summary->set, file->host));
+        put_time(json, "time", sum->read_time_ns + sum->write_time_ns + sum->metadata_time_ns);
+        ft_json_member_uint(json, "read_bytes", sum->read_bytes);
+        ft_json_member_uint(json, "written_bytes", sum->written_bytes);
+        ft_json_member_uint(json, "calls", sum->reads + sum->writes + sum->metadata);
+        ft_json_member_uint(json, "processes", sum->processes);
+        ft_json_end_object(json);
+    }
+    ft_json_end_array(json);
+    free(order);
+}
+
+void ft_summary_put_stragglers(struct ft_json *json, const struct ft_summary *summary, size_t top)
+{
+    size_t count;
+    struct ft_straggler *found = ft_stragglers_find(summary->set, &summary->scan, &count);
+    ft_json_key(json, "stragglers");
+    ft_json_begin_array(json);
+    for (size_t i = 0; i < count && i < top; i++) {
+        const struct ft_trace_set_process *process = ft_trace_set_process(summary->set, found[i].process);
+        ft_json_begin_object(json);
+        ft_report_json_bytes(json, "host", ft_trace_set_host_name(summary->set, process->host));
+        ft_json_member_uint(json, "pid", process->record->pid);
+        ft_report_json_bytes(json, "exe", process->record->exe);
+        ft_json_key(json, "rank");
+        process->record->job.rank >= 0 ? ft_json_int(json, process->record->job.rank) : ft_json_null(json);
+        put_time(json, "io_time", (uint64_t)found[i].io_ns);
+        put_time(json, "median", (uint64_t)found[i].median_ns);
+        ft_json_end_object(json);
+    }
+    ft_json_end_array(json);
+    ft_json_member_uint(json, "stragglers_found", count);
+    free(found);
+}
