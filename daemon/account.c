@@ -6,6 +6,7 @@
 
 #include "daemon/files.h"
 #include "daemon/job.h"
+#include "daemon/lines.h"
 #include "daemon/resume.h"
 
 // Arrays that a record points to.
@@ -14,6 +15,7 @@ struct lists {
     struct ft_tag *claims;
     struct ft_trace_dropped *dropped;
     struct ft_trace_in_call *in_call;
+    struct ft_tag own_tags[FT_PROCESS_TAGS_MAX];
 };
 
 static void lists_fini(struct lists *lists)
@@ -228,6 +230,8 @@ static void fill_record(struct ft_drain *drain, struct ft_process *process, stru
     add_dropped(drain, process, record, lists);
     add_in_call(drain, process, record, lists);
     add_kernel(process, &record->kernel);
+    record->own_tags = lists->own_tags;
+    record->own_tags_count = ft_lines_process_tags(process, lists->own_tags);
 }
 
 int ft_account_put(struct ft_drain *drain, struct ft_process *process)
@@ -236,7 +240,7 @@ int ft_account_put(struct ft_drain *drain, struct ft_process *process)
     if (is_new)
         process->parent_id = find_parent(drain, process);
     struct ft_trace_process record;
-    struct lists lists = {0};
+    struct lists lists = {.argv = NULL};
     fill_record(drain, process, &record, &lists);
     int64_t r = is_new ? ft_trace_writer_new_process(drain->writer, &record)
                        : ft_trace_writer_put_process(drain->writer, process->trace_id, &record);

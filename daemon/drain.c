@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/annotated.h"
 #include "daemon/children.h"
 #include "daemon/counted.h"
 #include "daemon/files.h"
@@ -14,16 +15,7 @@
 #include "daemon/vfork.h"
 #include "proto/calls.h"
 
-// A record that may not be consumed yet.
-#define WAIT 1
-
-static bool keeps_rows(const struct ft_drain *drain)
-{
-    return drain->writer && !drain->no_rows;
-}
-
-// Whether what is missing may still come.
-static bool may_wait(const struct ft_drain *drain, struct ft_process *process)
+bool ft_drain_may_come(const struct ft_drain *drain, struct ft_process *process)
 {
     return !drain->must_not_wait && atomic_load_explicit(&process->state, memory_order_relaxed) == FT_PROCESS_ALIVE;
 }
@@ -65,7 +57,7 @@ void ft_drain_add_lost(struct ft_process *process, uint16_t call, uint64_t count
     process->lost[at].time_ns += time_ns;
 }
 
-// The file of an id, cached for the runs of calls on one file that programs make. WAIT where its name is not there yet.
+// The file of an id, cached for the runs of calls on one file that programs make. FT_DRAIN_WAIT where its name is not there yet.
 static int find_file(struct ft_drain *drain, struct ft_process *process, const struct ft_piece *piece, uint32_t id,
                      uint32_t *out)
 {
@@ -79,10 +71,10 @@ static int find_file(struct ft_drain *drain, struct ft_process *process, const s
     struct ft_name *name = ft_names_find(&process->names, id);
     if (!name) {
         struct ft_segment_position *position = ft_segment_position(&process->segment, piece->chunk);
-        if (!may_wait(drain, process) || !position || position->was_deferred)
+        if (!ft_drain_may_come(drain, process) || !position || position->was_deferred)
             return 0;
         position->was_deferred = true;
-        return WAIT;
+        return FT_DRAIN_WAIT;
     }
     *out = ft_files_id(drain, process, name);
     if (name->is_kept) {
@@ -108,8 +100,8 @@ static void add_bytes(const struct ft_record_event *record, struct ft_event *eve
     event->has |= FT_HAS_BYTES;
 }
 
-static void fill_event(struct ft_drain *drain, const struct ft_process *process, const struct ft_record_event *record,
-                       struct ft_event *event)
+void ft_drain_fill_event(struct ft_drain *drain, const struct ft_process *process, const struct ft_record_event *record,
+                         struct ft_event *event)
 {
     int64_t start_ns, end_ns;
     if (process->clock == FT_CLOCK_TICKS) {
@@ -133,14 +125,14 @@ static void fill_event(struct ft_drain *drain, const struct ft_process *process,
                            (record->has_result ? FT_HAS_RESULT | FT_HAS_ERR : 0) | (record->has_arg ? FT_HAS_ARG : 0));
 }
 
-static int add_row(struct ft_drain *drain, struct ft_process *process, struct ft_event *event)
+int ft_drain_add_row(struct ft_drain *drain, struct ft_process *process, struct ft_event *event)
 {
     process->last_event_ns = event->start_ns + event->dur_ns > process->last_event_ns ? event->start_ns + event->dur_ns
                                                                                       : process->last_event_ns;
-    if (keeps_rows(drain) && ft_mode_put(drain, process, event) == 0)
+    if (ft_drain_keeps_rows(drain) && ft_mode_put(drain, process, event) == 0)
         return 0;
     // Without rows, or where it has no memory: the totals stay.
-    process->dropped[keeps_rows(drain) ? FT_CAUSE_DAEMON_LIMIT : drain->cause]++;
+    process->dropped[ft_drain_keeps_rows(drain) ? FT_CAUSE_DAEMON_LIMIT : drain->cause]++;
     ft_drain_add_lost(process, event->call, 1, event->has & FT_HAS_BYTES ? event->bytes : 0, (uint64_t)event->dur_ns);
     return 0;
 }
@@ -149,7 +141,7 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
                      const struct ft_piece *piece, const struct ft_record_event *record)
 {
     struct ft_event event = {.kind = FT_EVENT_CALL, .call = record->call};
-    if (keeps_rows(drain)) {
+    if (ft_drain_keeps_rows(drain)) {
         if (record->has_file_kind)
             ft_files_learn_kind(drain, process, record);
         int r = find_file(drain, process, piece, record->file, &event.file);
@@ -163,82 +155,30 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
             event.thread = ft_lines_thread(drain, process, line);
         event.context = ft_lines_context(drain, process, line);
     }
-    fill_event(drain, process, record, &event);
+    ft_drain_fill_event(drain, process, record, &event);
     if (!drain->is_replay) {
         ft_files_learn(drain, process, record);
         if (ft_children_concern(record->call))
             ft_children_note_call(drain, process, line, record, event.start_ns);
     }
     add_bytes(record, &event);
-    return add_row(drain, process, &event);
-}
-
-// NAME id of an application's string. WAIT as above.
-static int find_string(struct ft_drain *drain, struct ft_process *process, const struct ft_piece *piece, uint32_t id,
-                       uint32_t *out)
-{
-    *out = 0;
-    struct ft_name *name = ft_names_find(&process->names, id);
-    struct ft_segment_position *position = name ? NULL : ft_segment_position(&process->segment, piece->chunk);
-    if (!name && id && may_wait(drain, process) && position && !position->was_deferred) {
-        position->was_deferred = true;
-        return WAIT;
-    }
-    if (!name)
-        return 0;
-    if (!name->trace_id || name->trace_part != drain->part) {
-        struct ft_bytes text = {.data = name->text, .len = name->bytes_got};
-        int64_t trace_id = ft_trace_writer_name(drain->writer, text);
-        name->trace_id = trace_id > 0 ? (uint32_t)trace_id : 0;
-        name->trace_part = drain->part;
-    }
-    *out = name->trace_id;
-    return 0;
-}
-
-static int take_application_event(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
-                                  const struct ft_piece *piece, const struct ft_record_event *record)
-{
-    static const uint8_t kinds[] = {
-        [FT_RECORD_SPAN] = FT_EVENT_SPAN,
-        [FT_RECORD_INSTANT] = FT_EVENT_INSTANT,
-        [FT_RECORD_COUNTER] = FT_EVENT_COUNTER,
-    };
-    struct ft_event event = {.kind = kinds[record->kind]};
-    if (keeps_rows(drain)) {
-        int r = find_string(drain, process, piece, record->file, &event.name);
-        if (r == 0)
-            r = find_string(drain, process, piece, record->category, &event.category);
-        if (r)
-            return r;
-        event.thread = ft_lines_thread(drain, process, line);
-        event.context = ft_lines_context(drain, process, line);
-    }
-    fill_event(drain, process, record, &event);
-    event.fd = -1;
-    event.size = event.offset = event.result = 0;
-    event.has = 0;
-    if (record->kind == FT_RECORD_COUNTER) {
-        event.arg = (uint64_t)record->result;
-        event.has = FT_HAS_ARG;
-    }
-    return add_row(drain, process, &event);
+    return ft_drain_add_row(drain, process, &event);
 }
 
 static int take_gap(struct ft_drain *drain, struct ft_process *process, const struct ft_piece *piece,
                     const uint64_t *record)
 {
     uint32_t ignored, id = (uint32_t)(record[1] >> 32);
-    if (!keeps_rows(drain))
+    if (!ft_drain_keeps_rows(drain))
         return 0;
-    int r = find_string(drain, process, piece, id, &ignored);
+    int r = ft_annotated_string(drain, process, piece, id, &ignored);
     if (r == 0)
         ft_counted_put_named(drain, process, FT_W0_CALL(record[0]), (uint32_t)record[1],
                              ft_names_find(&process->names, id));
     return r;
 }
 
-// One record. 0, WAIT, or -EBADMSG.
+// One record. 0, FT_DRAIN_WAIT, or -EBADMSG.
 static int take_record(struct ft_drain *drain, struct ft_process_line *line, const struct ft_piece *piece,
                        const uint64_t *record, unsigned slots)
 {
@@ -259,13 +199,13 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
     case FT_RECORD_COUNTER:
         if (!ft_record_event(record, slots, piece->head.base_ticks, &event))
             return -EBADMSG;
-        return take_application_event(drain, process, line, piece, &event);
+        return ft_annotated_take(drain, line, piece, record, slots, &event);
     case FT_RECORD_THREAD:
-        ft_lines_set_thread(line, (uint32_t)record[1], (uint32_t)(record[1] >> 32));
+        ft_lines_set_thread(process, line, (uint32_t)record[1], (uint32_t)(record[1] >> 32));
         return 0;
     case FT_RECORD_VFORK:
         if (FT_W0_CALL(record[0]))
-            return ft_vfork_begin(drain, line, piece) ? 0 : WAIT;
+            return ft_vfork_begin(drain, line, piece) ? 0 : FT_DRAIN_WAIT;
         ft_vfork_end(drain, process, line);
         ft_children_note_vfork_end(drain, process, line, (uint32_t)record[1]);
         return 0;
@@ -285,7 +225,7 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
 bool ft_drain_may_wait(struct ft_drain *drain, const struct ft_piece *piece)
 {
     struct ft_segment_position *position = ft_segment_position(&piece->process->segment, piece->chunk);
-    if (!may_wait(drain, piece->process) || !position)
+    if (!ft_drain_may_come(drain, piece->process) || !position)
         return false;
     // The wait is for the slot that we stand at: reaching it ends the wait for an earlier one.
     if (!position->waiting_ns || position->consumed != piece->to)
@@ -308,16 +248,18 @@ static unsigned pass_over_hole(struct ft_drain *drain, struct ft_piece *piece)
 // Whether one-slot calls of this line may take the short way.
 static bool is_plain(const struct ft_drain *drain, const struct ft_process *process, const struct ft_process_line *line)
 {
-    return keeps_rows(drain) && process->clock == FT_CLOCK_TICKS && line->thread_part == drain->part &&
+    return ft_drain_keeps_rows(drain) && process->clock == FT_CLOCK_TICKS && line->thread_part == drain->part &&
            !line->tags_count && !process->tags_all_count;
 }
 
 static uint64_t rows_left(const struct ft_drain *drain)
 {
-    if (!keeps_rows(drain))
+    if (!ft_drain_keeps_rows(drain))
         return UINT64_MAX;
     uint64_t rows = ft_trace_writer_rows(drain->writer) + ft_trace_writer_profiled(drain->writer);
-    return rows < drain->rows_max ? drain->rows_max - rows : 0;
+    uint64_t left = rows < drain->rows_max ? drain->rows_max - rows : 0;
+    uint64_t with_args = ft_trace_writer_args_left(drain->writer) / FT_EVENT_ARGS_MAX;
+    return with_args < left ? with_args : left;
 }
 
 int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)

@@ -13,6 +13,7 @@
 #include "daemon/clock.h"
 #include "daemon/mounts.h"
 #include "daemon/process.h"
+#include "daemon/record.h"
 #include "proto/trace_writer.h"
 
 struct ft_drain {
@@ -35,12 +36,29 @@ struct ft_drain {
 
 enum ft_drain_result { FT_DRAIN_DONE, FT_DRAIN_BLOCK_FULL };
 
+// What the takers of a record return, besides 0 and -EBADMSG: it may not be consumed yet.
+#define FT_DRAIN_WAIT 1
+
 // Reads the definitions in pieces [from, to) of one process. -EBADMSG: corrupt.
 int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t from, size_t to);
 
 // Adds the events of a piece, from piece->to on, and moves that. FT_DRAIN_BLOCK_FULL: end the block, then call again.
 // -EBADMSG: corrupt, what was added is good.
 int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece);
+
+static inline bool ft_drain_keeps_rows(const struct ft_drain *drain)
+{
+    return drain->writer && !drain->no_rows;
+}
+
+// Whether what is missing of this process may still come.
+bool ft_drain_may_come(const struct ft_drain *drain, struct ft_process *process);
+
+// Times and what the record tells of itself, but for bytes.
+void ft_drain_fill_event(struct ft_drain *drain, const struct ft_process *process, const struct ft_record_event *record,
+                         struct ft_event *event);
+// Adds the row, or counts it as lost.
+int ft_drain_add_row(struct ft_drain *drain, struct ft_process *process, struct ft_event *event);
 
 // Whether what is missing at slot piece->to may still come; begins the wait for it.
 bool ft_drain_may_wait(struct ft_drain *drain, const struct ft_piece *piece);

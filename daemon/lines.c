@@ -20,14 +20,32 @@ struct ft_process_line *ft_lines_at(struct ft_process *process, uint32_t at)
     return &process->lines[at];
 }
 
-void ft_lines_set_thread(struct ft_process_line *line, uint32_t tid, uint32_t ordinal)
+// A tag's string is that tag's alone: when it holds no more, the string may go before all others.
+static void give_up(struct ft_names *names, struct ft_name *tag)
+{
+    tag->closed_in = 1;
+    if (tag->is_told)
+        ft_names_note_fresh(names, tag->id);
+}
+
+static void give_up_tags(struct ft_names *names, struct ft_process_line *line)
+{
+    for (uint32_t i = 0; i < line->tags_count; i++) {
+        struct ft_name *tag = ft_names_find(names, line->tags[i]);
+        if (tag)
+            give_up(names, tag);
+    }
+    line->tags_count = 0;
+}
+
+void ft_lines_set_thread(struct ft_process *process, struct ft_process_line *line, uint32_t tid, uint32_t ordinal)
 {
     if (line->ordinal && line->tid == tid && line->ordinal == ordinal)
         return;
     line->tid = tid;
     line->ordinal = ordinal;
     line->thread_part = 0;
-    line->tags_count = 0;
+    give_up_tags(&process->names, line);
 }
 
 struct ft_process_line *ft_lines_begin_piece(const struct ft_piece *piece)
@@ -36,7 +54,7 @@ struct ft_process_line *ft_lines_begin_piece(const struct ft_piece *piece)
     if (!line)
         return NULL;
     if (piece->to == 0 || (!line->thread_part && !line->ordinal))
-        ft_lines_set_thread(line, piece->head.tid, piece->head.ordinal);
+        ft_lines_set_thread(piece->process, line, piece->head.tid, piece->head.ordinal);
     return line;
 }
 
@@ -68,21 +86,25 @@ static bool is_same_key(const struct ft_name *a, const struct ft_name *b)
 }
 
 // Puts `string` into a set in place of the tag with the same key; an empty value only takes that away.
-static uint32_t replace_tag(const struct ft_names *names, uint32_t *set, uint32_t count, uint32_t room, uint32_t string)
+static uint32_t replace_tag(struct ft_names *names, uint32_t *set, uint32_t count, uint32_t room, uint32_t string)
 {
-    const struct ft_name *tag = ft_names_find(names, string);
+    struct ft_name *tag = ft_names_find(names, string);
     if (!tag)
         return count;
     for (uint32_t i = 0; i < count; i++) {
-        const struct ft_name *other = ft_names_find(names, set[i]);
+        struct ft_name *other = ft_names_find(names, set[i]);
         if (other && !is_same_key(tag, other))
             continue;
+        if (other && other != tag)
+            give_up(names, other);
         memmove(set + i, set + i + 1, (count - i - 1) * sizeof(*set));
         count--;
         break;
     }
     if (count < room && key_bytes(tag) + 1 < tag->bytes_got)
         set[count++] = string;
+    else
+        give_up(names, tag);
     return count;
 }
 
@@ -113,6 +135,11 @@ static size_t add_tags(const struct ft_names *names, const uint32_t *set, uint32
         };
     }
     return count;
+}
+
+size_t ft_lines_process_tags(const struct ft_process *process, struct ft_tag *tags)
+{
+    return add_tags(&process->names, process->tags_all, process->tags_all_count, tags, 0);
 }
 
 uint32_t ft_lines_make_context(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)

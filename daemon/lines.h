@@ -15,8 +15,11 @@ struct ft_process_line *ft_lines_begin_piece(const struct ft_piece *piece);
 // A line by its number, which is below the geometry's lines_max; made where it is new. NULL where there is no memory.
 struct ft_process_line *ft_lines_at(struct ft_process *process, uint32_t at);
 
-void ft_lines_set_thread(struct ft_process_line *line, uint32_t tid, uint32_t ordinal);
+void ft_lines_set_thread(struct ft_process *process, struct ft_process_line *line, uint32_t tid, uint32_t ordinal);
 void ft_lines_set_tag(struct ft_process *process, struct ft_process_line *line, uint32_t string, bool is_process_wide);
+
+// Tags of the whole process, FT_PROCESS_TAGS_MAX at most; they point to its names. How many.
+size_t ft_lines_process_tags(const struct ft_process *process, struct ft_tag *tags);
 
 // THREAD and CONTEXT ids in the drain's file, 0 where there is no memory (or, of a context, no tag).
 uint32_t ft_lines_make_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line);

@@ -132,7 +132,7 @@ int ft_names_define(struct ft_names *names, const uint64_t *record, unsigned slo
         name->base = (uint32_t)(record[1] >> 32);
         name->define = (uint8_t)define;
         name->kind = (uint8_t)record[3];
-        name->is_kept = define != FT_DEFINE_PATH;
+        name->is_kept = define != FT_DEFINE_PATH && !(flags & FT_DEFINE_ONCE);
         name->is_cut = flags & FT_DEFINE_CUT;
         name->has_inode = flags & FT_DEFINE_INODE;
         name->device = name->has_inode ? record[4] : 0;

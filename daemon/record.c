@@ -53,9 +53,21 @@ static void take_extension(struct ft_record_event *out, unsigned bit, const uint
         out->has_arg = true;
         out->arg = *word;
         break;
-    default: // FT_EXT_CORRELATION, and bits of a later minor version: one word each
+    case FT_EXT_CORRELATION:
+        out->has_correlation = true;
+        out->correlation = *word;
+        break;
+    default: // bits of a later minor version: one word each
         break;
     }
+}
+
+unsigned ft_record_extension_end(const uint64_t *record, unsigned slots)
+{
+    if (slots < 2)
+        return slots * FT_SLOT_WORDS;
+    uint64_t mask = record[FT_SLOT_WORDS];
+    return FT_SLOT_WORDS + 1 + (unsigned)__builtin_popcountll(mask) + (mask & FT_EXT_INODE ? 1 : 0);
 }
 
 bool ft_record_extension(const uint64_t *record, unsigned slots, struct ft_record_event *out)

@@ -23,7 +23,8 @@ struct ft_record_event {
     uint16_t call, flags; // enum ft_call_flags
     uint8_t kind;         // enum ft_record
     uint8_t file_kind;    // enum ft_file_kind_wire
-    bool has_size, has_offset, has_result, has_bytes, has_arg, has_file_kind, has_inode;
+    uint64_t correlation;
+    bool has_size, has_offset, has_result, has_bytes, has_arg, has_file_kind, has_inode, has_correlation;
 };
 
 static inline const uint64_t *ft_record_at(const uint8_t *chunk, unsigned slot)
@@ -46,6 +47,9 @@ unsigned ft_record_find_published(const uint8_t *chunk, unsigned slot, uint64_t 
 
 // Reads the extension into *out; false where it does not fit its slots.
 bool ft_record_extension(const uint64_t *record, unsigned slots, struct ft_record_event *out);
+
+// Where the words behind an extension begin; the record has `slots` and its extension fits.
+unsigned ft_record_extension_end(const uint64_t *record, unsigned slots);
 
 // False where the record contradicts itself.
 static inline bool ft_record_event(const uint64_t *record, unsigned slots, uint64_t base_ticks,

@@ -52,7 +52,7 @@ static int read_again(struct ft_process *process, struct ft_process_line *line, 
 {
     struct ft_chunk_head head;
     memcpy(&head, chunk, sizeof(head));
-    ft_lines_set_thread(line, head.tid, head.ordinal);
+    ft_lines_set_thread(process, line, head.tid, head.ordinal);
     ft_vfork_restore(line, chunk, &head, to);
     for (unsigned at = 0; at < to;) {
         int slots = ft_record_slots(chunk, at, head.fill);
@@ -64,7 +64,7 @@ static int read_again(struct ft_process *process, struct ft_process_line *line, 
         if (kind == FT_RECORD_DEFINE && ft_names_define(&process->names, record, (unsigned)slots) < 0)
             return -EBADMSG;
         if (kind == FT_RECORD_THREAD)
-            ft_lines_set_thread(line, (uint32_t)record[1], (uint32_t)(record[1] >> 32));
+            ft_lines_set_thread(process, line, (uint32_t)record[1], (uint32_t)(record[1] >> 32));
         if (kind == FT_RECORD_CALL && ft_children_concern(FT_W0_CALL(record[0])) &&
             ft_record_event(record, (unsigned)slots, head.base_ticks, &event))
             ft_children_note_exec(process, line, &event, 0);
@@ -170,7 +170,7 @@ void ft_restore_tags(struct ft_process *process, const struct ft_trace_tagged *t
         struct ft_process_line *line = ft_lines_at(process, from->line);
         if (!line || (line->ordinal && (line->ordinal != from->ordinal || line->tid != from->tid)))
             continue;
-        ft_lines_set_thread(line, from->tid, from->ordinal);
+        ft_lines_set_thread(process, line, from->tid, from->ordinal);
         if (line->tags || (line->tags = calloc(FT_LINES_TAGS_MAX, sizeof(*line->tags))))
             copy_tags(line->tags, &line->tags_count, FT_LINES_TAGS_MAX, from->tags, from->count);
     }

@@ -42,13 +42,19 @@
     X(15, ARG, unsigned)                                                                    \
     X(16, ERR, signed)                                                                      \
     X(17, FILE2, signed) /* - file */                                                       \
-    X(18, FD, signed)    /* - fd of the row before in the run (-1 before its first) */
+    X(18, FD, signed)    /* - fd of the row before in the run (-1 before its first) */      \
+    /* Arguments of application events, in order of rows. */                                \
+    X(19, ARGS, unsigned)    /* of all rows: how many it has */                             \
+    X(20, ARG_KEY, unsigned) /* of all arguments: name id << 2 | ft_arg_type */             \
+    X(21, ARG_VALUE, signed) /* the integer, the double's bits, or the text's name id */
 
 #define FT_COLUMN_ENUM(number, name, sign) FT_COLUMN_##name = (number),
 enum ft_column { FT_COLUMNS(FT_COLUMN_ENUM) FT_COLUMN_END };
 #undef FT_COLUMN_ENUM
 
 #define FT_COLUMN_ROWS_MAX 65536U
+// Of ARG_KEY: the type, below the key.
+#define FT_COLUMN_ARG_TYPE_BITS 2
 // Longest raw form: eight planes, or seven and every row wide.
 #define FT_COLUMN_RAW_MAX ((size_t)FT_COLUMN_ROWS_MAX * 15)
 

@@ -361,6 +361,7 @@ enum ft_define {
 };
 #define FT_DEFINE_INODE 1u /* device and inode follow word 3 */
 #define FT_DEFINE_CUT 2u
+#define FT_DEFINE_ONCE 4u /* STRING: the next record alone uses it */
 
 #define FT_FILE_NONE 0u
 #define FT_FILE_CWD 1u    /* working directory at attach: Hello */
@@ -369,8 +370,9 @@ enum ft_define {
 /* THREAD: the line's owner from here on.    word 1: 0-31 tid | 32-63 ordinal    word 2: ticks */
 /* VFORK:  `call` of word 0: 1 begin, 0 end. word 1: child's pid, 0: not known. word 2: ticks. Begin comes with the child's
  *         first record (a child that does nothing but exec has it before the exec), end when the parent goes on. */
-/* INSTANT: words 1 to 3 as SPAN, duration 0. COUNTER: as INSTANT, FT_EXT_RESULT holds the value (signed). */
-/* TAGS: word 1: 0-31 string id "key=value" (empty value: cleared) | 32 process-wide. Hold for the thread's later records. */
+/* INSTANT: words 1 to 3 as SPAN, duration 0. COUNTER: as INSTANT, FT_EXT_RESULT holds the value. More: annotate.h. */
+/* TAGS: word 1: 0-31 string id "key=value" (empty value: cleared), of this record alone | 32 process-wide. Hold for the
+ *      thread's later records. */
 /* GAP: `call` of word 0: enum ft_shim_gap, which is counted in gap_count too. word 1: 0-31 count | 32-63 string id of the
  *      object that makes it. word 2: ticks */
 /* LOSS: word 1: count, `call` of word 0: 1 names lost. */

@@ -13,6 +13,8 @@
 #include "proto/trace_record.h"
 
 #define FT_BLOCK_RANGES_MAX 262144U
+// Arguments of all its rows.
+#define FT_BLOCK_ARGS_MAX FT_COLUMN_ROWS_MAX
 
 // Fewer rows than this, or than this many for each key: no aggregates in the
 // head, which would be larger than the rows.
@@ -85,6 +87,15 @@ size_t ft_block_encoder_memory(const struct ft_block_encoder *encoder);
 // Adds a row, whose numbers ft_trace_writer_add() has checked and whose files
 // are of these classes (enum ft_file_class). At most FT_TRACE_BLOCK_ROWS_MAX. 0 or -ENOMEM.
 int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, uint8_t file_class, uint8_t file2_class);
+// Arguments of the rows, those of rows that are added next with them (trace_block_args.c).
+struct ft_block_args {
+    struct ft_event_arg *items;
+    size_t count, cap;
+};
+struct ft_block_args *ft_block_args_of(struct ft_block_encoder *encoder);
+// Gives the number of the first. -ENOMEM, or -EOVERFLOW where they are too many.
+int64_t ft_block_args_add(struct ft_block_args *args, const struct ft_event_arg *more, size_t count);
+void ft_block_args_fini(struct ft_block_args *args);
 size_t ft_block_rows(const struct ft_block_encoder *encoder);
 void ft_block_reset(struct ft_block_encoder *encoder);
 
@@ -107,9 +118,14 @@ struct ft_block_columns {
     uint64_t *spare; // as long as the others
     uint64_t *memory;
     size_t cap; // rows that each array has room for
+    uint64_t *arg_memory;
+    size_t arg_cap;
 };
 int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_event *rows,
-                           const struct ft_block_order *order);
+                           const struct ft_block_order *order, const struct ft_block_args *args);
+// The columns of arguments, where there are any (trace_block_args.c); after the others.
+int ft_block_columns_add_args(struct ft_block_columns *columns, const struct ft_event *rows,
+                              const struct ft_block_order *order, const struct ft_block_args *args);
 // Puts the columns that may be by call in that order; false where it is not worth it.
 bool ft_block_columns_by_call(struct ft_block_columns *columns);
 void ft_block_columns_fini(struct ft_block_columns *columns);

@@ -32,6 +32,7 @@ static int grow(struct ft_block_columns *columns, size_t row_count)
 void ft_block_columns_fini(struct ft_block_columns *columns)
 {
     free(columns->memory);
+    free(columns->arg_memory);
     *columns = (struct ft_block_columns){0};
 }
 
@@ -268,7 +269,7 @@ bool ft_block_columns_by_call(struct ft_block_columns *columns)
 }
 
 int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_event *rows,
-                           const struct ft_block_order *order)
+                           const struct ft_block_order *order, const struct ft_block_args *args)
 {
     static const enum ft_column dense[] = {FT_COLUMN_START, FT_COLUMN_DUR, FT_COLUMN_CALL, FT_COLUMN_FILE,
                                            FT_COLUMN_SHAPE};
@@ -294,5 +295,5 @@ int ft_block_columns_build(struct ft_block_columns *columns, const struct ft_eve
         columns->count[dense[i]] = order->row_count;
     fill_second_pass(columns, rows, order, &any);
     free(state);
-    return 0;
+    return ft_block_columns_add_args(columns, rows, order, args);
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "proto/arena.h"
 #include "proto/frame.h"
 #include "proto/trace.pb-c.h"
 #include "proto/trace_aggregate.h"
@@ -13,6 +12,7 @@
 struct ft_block_encoder {
     struct ft_event *rows;
     size_t row_count, row_cap;
+    struct ft_block_args args; // of the rows
     int64_t first_ns, last_ns; // smallest start, largest end
     struct ft_block_order order;
     struct ft_block_columns columns;
@@ -55,6 +55,7 @@ void ft_block_encoder_destroy(struct ft_block_encoder *encoder)
     if (!encoder)
         return;
     free(encoder->rows);
+    ft_block_args_fini(&encoder->args);
     ft_block_order_fini(&encoder->order);
     ft_block_columns_fini(&encoder->columns);
     ft_column_encoder_destroy(encoder->column_encoder);
@@ -72,6 +73,7 @@ void ft_block_encoder_trim(struct ft_block_encoder *encoder)
         free(encoder->rows);
         encoder->rows = NULL;
         encoder->row_cap = 0;
+        ft_block_args_fini(&encoder->args);
         ft_block_order_fini(&encoder->order);
     }
     ft_block_columns_fini(&encoder->columns);
@@ -88,7 +90,8 @@ size_t ft_block_encoder_memory(const struct ft_block_encoder *encoder)
 
     return sizeof(*encoder) + encoder->row_cap * sizeof(*encoder->rows) + order * sizeof(uint32_t) +
            encoder->order.run_cap * sizeof(*encoder->order.runs) +
-           encoder->columns.cap * FT_COLUMN_END * sizeof(uint64_t) + ft_column_encoder_memory(encoder->column_encoder) +
+           (encoder->columns.cap * FT_COLUMN_END + encoder->columns.arg_cap * 3) * sizeof(uint64_t) +
+           encoder->args.cap * sizeof(*encoder->args.items) + ft_column_encoder_memory(encoder->column_encoder) +
            ft_aggregator_memory(encoder->aggregator) + encoder->ranges.cap * sizeof(*encoder->ranges.items) +
            encoder->data.cap + encoder->packed.cap + encoder->arena.bytes;
 }
@@ -179,6 +182,11 @@ int ft_block_add(struct ft_block_encoder *encoder, const struct ft_event *row, u
     return rc;
 }
 
+struct ft_block_args *ft_block_args_of(struct ft_block_encoder *encoder)
+{
+    return &encoder->args;
+}
+
 size_t ft_block_rows(const struct ft_block_encoder *encoder)
 {
     return encoder->row_count;
@@ -197,7 +205,7 @@ void ft_block_reset(struct ft_block_encoder *encoder)
     if (count)
         ft_aggregator_reset(encoder->aggregator);
     ft_block_order_reset(&encoder->order);
-    encoder->row_count = 0;
+    encoder->row_count = encoder->args.count = 0;
     encoder->has_many_keys = false;
 }
 
@@ -348,7 +356,7 @@ static int encode(struct ft_block_encoder *encoder, const struct ft_profile *pro
     head.block.events = profile ? profile->events : 0;
     rc = ft_block_order_finish(&encoder->order, encoder->rows);
     if (rc == 0)
-        rc = ft_block_columns_build(&encoder->columns, encoder->rows, &encoder->order);
+        rc = ft_block_columns_build(&encoder->columns, encoder->rows, &encoder->order, &encoder->args);
     if (rc == 0)
         rc = encode_columns(encoder, &head);
     if (rc == 0)

@@ -28,7 +28,9 @@ struct ft_trace_decoder {
     uint32_t *file, *file2, *context, *name, *category;
     int32_t *fd, *err;
     uint16_t *call, *flags, *shapes;
-    uint8_t *kind, *has;
+    uint8_t *kind, *has, *arg_count;
+    uint32_t *first_arg;
+    struct ft_event_arg *args;
     const void *zeros; // of any column; never written
 };
 
@@ -50,6 +52,8 @@ int ft_decode_numbers(const struct ft_decode *decode, enum ft_column kind, size_
 int ft_decode_dense(struct ft_decode *decode, uint32_t mask, struct ft_rows *out);
 // Shapes, into the decoder's array.
 int ft_decode_shapes(const struct ft_decode *decode);
+// Arguments (trace_decode_args.c).
+int ft_decode_args(const struct ft_decode *decode, struct ft_rows *out);
 // FILE2 alone, which is cheap.
 int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out);
 // SIZE ... FD by the shapes (trace_decode_shape.c).

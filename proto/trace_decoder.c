@@ -26,7 +26,9 @@
     X(result)                 \
     X(bytes)                  \
     X(arg)                    \
+    X(args)                   \
     X(runs)                   \
+    X(first_arg)              \
     X(file)                   \
     X(file2)                  \
     X(context)                \
@@ -38,7 +40,8 @@
     X(flags)                  \
     X(shapes)                 \
     X(kind)                   \
-    X(has)
+    X(has)                    \
+    X(arg_count)
 
 int ft_trace_decoder_create(struct ft_trace_decoder **out)
 {
@@ -214,6 +217,8 @@ int ft_decoder_decode(struct ft_trace_decoder *decoder, const Flowtap__Block *me
         rc = ft_decode_file2(&decode, &rows);
     else if (rc == 0 && shaped)
         rc = ft_decode_shaped(&decode, mask, &rows);
+    if (rc == 0 && mask & FT_COL_ARGS)
+        rc = ft_decode_args(&decode, &rows);
     if (rc == 0)
         *out = rows;
     return rc;

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/annotate.h"
+
 // What could not be seen (enum ft_gap).
 #define FT_GAPS(X)                        \
     X(1, NOT_ATTACHED, "not_attached")    \
@@ -156,6 +158,15 @@ enum {
     FT_EVENT_F_PATH_CUT = 1 << 2,    // the path is a prefix of the real one
     FT_EVENT_F_VFORK_CHILD = 1 << 3, // made by a vfork child in its parent's thread
     FT_EVENT_F_CAPPED = 1 << 4,      // of sums: the events are dropped ones of a job that passed its cap
+    FT_EVENT_F_DOUBLE = 1 << 5,      // a counter's value is a double: arg holds its bits
+    FT_EVENT_F_ARGS_CUT = 1 << 6,    // texts of arguments were shortened, or arguments left out
+};
+
+// An argument of an application event.
+struct ft_event_arg {
+    uint32_t key;   // NAME id
+    uint8_t type;   // enum ft_arg_type
+    uint64_t value; // the integer (two's complement), the double's bits, or a NAME id (0: empty)
 };
 
 // Call ids are below this in files of format major 1.
@@ -168,9 +179,9 @@ struct ft_event {
     int64_t dur_ns;    // >= 0
     int64_t size;      // as asked for, bytes
     int64_t offset;    // in the file, bytes
-    int64_t result;    // as returned
+    int64_t result;    // as returned; of an asynchronous span: tid of the thread that began it
     uint64_t bytes;    // what moved
-    uint64_t arg;      // flags, whence, ...: the call's own argument word; a counter's value
+    uint64_t arg;      // flags, whence, ...: the call's own argument word; a counter's value; an asynchronous span's id
     uint32_t thread;   // file-local id of a THREAD record
     uint32_t file;     // file-local id of a FILE record, 0 none
     uint32_t file2;    // second file (rename, link, transfers), 0 none
@@ -183,6 +194,10 @@ struct ft_event {
     uint16_t flags;    // FT_EVENT_F_*
     uint8_t kind;      // enum ft_event_kind
     uint8_t has;       // FT_HAS_*
+    // Application events: arguments. Where the first of them stands among those of the block's rows: what
+    // ft_trace_writer_args() gave, what ft_rows.args is indexed with.
+    uint8_t arg_count;
+    uint32_t first_arg;
 };
 
 #endif

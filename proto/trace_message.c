@@ -195,6 +195,8 @@ int ft_message_from_process(struct ft_arena *arena, uint32_t id, const struct ft
     if (rc == 0)
         rc = put_tags(arena, process->tags, process->tags_count, &out->n_tags, &out->tags);
     if (rc == 0)
+        rc = put_tags(arena, process->own_tags, process->own_tags_count, &out->n_own_tags, &out->own_tags);
+    if (rc == 0)
         rc = ft_message_from_kernel(arena, &process->kernel, &out->kernel);
     if (rc == 0)
         rc = put_in_call(arena, process, out);

@@ -84,8 +84,9 @@ enum {
     FT_COL_CONTEXT = 1 << 12,
     FT_COL_NAME = 1 << 13, // name and category
     FT_COL_FLAGS = 1 << 14,
-    FT_COL_HAS = 1 << 15, // which of size ... err are known; comes with each of them
-    FT_COL_ALL = (1 << 16) - 1,
+    FT_COL_HAS = 1 << 15,  // which of size ... err are known; comes with each of them
+    FT_COL_ARGS = 1 << 16, // arguments of application events
+    FT_COL_ALL = (1 << 17) - 1,
 };
 
 // Rows [first, first + count) belong to this thread, in order of start.
@@ -119,6 +120,12 @@ struct ft_rows {
     const uint32_t *category;
     const uint16_t *flags;
     const uint8_t *has;
+    // Arguments of row i: args[first_arg[i]] and those behind it, arg_count[i] in all; arg_total of all rows. Types are
+    // enum ft_arg_type, all below FT_ARG_TYPE_END (0: of a newer format).
+    const uint8_t *arg_count;
+    const uint32_t *first_arg;
+    const struct ft_event_arg *args;
+    size_t arg_total;
 };
 
 // Row i as an event; every column must have been decoded (FT_COL_ALL). `thread`
@@ -145,6 +152,8 @@ static inline void ft_rows_event(const struct ft_rows *rows, size_t i, uint32_t 
         .flags = rows->flags[i],
         .kind = rows->kind[i],
         .has = rows->has[i],
+        .arg_count = rows->arg_count[i],
+        .first_arg = rows->first_arg[i],
     };
 }
 

@@ -129,6 +129,8 @@ struct ft_trace_process {
     size_t claims_count;
     const struct ft_tag *tags;
     size_t tags_count;
+    const struct ft_tag *own_tags; // that it set for itself, as they held last; its events have them in their contexts
+    size_t own_tags_count;
     struct ft_trace_job job;
     uint8_t exit;        // enum ft_exit
     uint8_t exit_source; // enum ft_exit_source

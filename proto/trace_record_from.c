@@ -101,7 +101,7 @@ static size_t bytes_of_process(const Flowtap__Process *from)
 {
     size_t bytes = rounded(from->exe.len + 1) + rounded(from->cwd.len + 1) + rounded(from->user.len + 1) +
                    rounded(from->n_argv * sizeof(struct ft_bytes)) + bytes_of_tags(from->claims, from->n_claims) +
-                   bytes_of_tags(from->tags, from->n_tags) +
+                   bytes_of_tags(from->tags, from->n_tags) + bytes_of_tags(from->own_tags, from->n_own_tags) +
                    rounded(from->n_in_call * sizeof(struct ft_trace_in_call)) +
                    rounded(from->n_dropped_calls * sizeof(struct ft_trace_dropped));
 
@@ -206,6 +206,7 @@ int ft_record_process(struct ft_arena *arena, const Flowtap__Process *from, stru
         .is_argv_cut = from->is_argv_cut,
         .claims_count = from->n_claims,
         .tags_count = from->n_tags,
+        .own_tags_count = from->n_own_tags,
         .dropped_calls_count = from->n_dropped_calls,
         .exit = from->exit < FT_EXIT_COUNT ? (uint8_t)from->exit : FT_EXIT_NONE,
         .exit_source = from->exit_source < FT_EXIT_SOURCE_COUNT ? (uint8_t)from->exit_source : FT_EXIT_SOURCE_UNKNOWN,
@@ -222,7 +223,8 @@ int ft_record_process(struct ft_arena *arena, const Flowtap__Process *from, stru
     if (ft_record_bytes(arena, from->exe, &process.exe) || ft_record_bytes(arena, from->cwd, &process.cwd) ||
         ft_record_bytes(arena, from->user, &process.user) || record_job(arena, from->job, &process.job) ||
         record_argv(arena, from, &process) || ft_record_tags(arena, from->claims, from->n_claims, &process.claims) ||
-        ft_record_tags(arena, from->tags, from->n_tags, &process.tags))
+        ft_record_tags(arena, from->tags, from->n_tags, &process.tags) ||
+        ft_record_tags(arena, from->own_tags, from->n_own_tags, &process.own_tags))
         return -ENOMEM;
     rc = record_in_call(arena, from, &process);
     if (rc == 0)

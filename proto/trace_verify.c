@@ -26,6 +26,21 @@ static int note(const struct verify *verify, unsigned kind, uint64_t count)
 }
 
 // Rows that name records which are not there.
+static uint64_t count_missing_args(const struct verify *verify)
+{
+    const struct ft_rows *rows = &verify->rows;
+    uint64_t missing = 0;
+
+    for (size_t i = 0; i < rows->arg_total; i++) {
+        const struct ft_event_arg *arg = &rows->args[i];
+
+        missing += ft_trace_reader_name(verify->reader, arg->key).len == 0 ||
+                   (arg->type == FT_ARG_TEXT && arg->value &&
+                    ft_trace_reader_name(verify->reader, (uint32_t)arg->value).len == 0);
+    }
+    return missing;
+}
+
 static uint64_t count_missing(const struct verify *verify)
 {
     const struct ft_trace_reader *reader = verify->reader;
@@ -44,7 +59,7 @@ static uint64_t count_missing(const struct verify *verify)
                    (rows->name[i] && ft_trace_reader_name(reader, rows->name[i]).len == 0) ||
                    (rows->category[i] && ft_trace_reader_name(reader, rows->category[i]).len == 0);
     }
-    return missing;
+    return missing + count_missing_args(verify);
 }
 
 // Whether each run is in order and the head's time range is that of the rows.

@@ -172,6 +172,34 @@ int ft_trace_writer_put_call(struct ft_trace_writer *writer, unsigned call, cons
     return rc;
 }
 
+int64_t ft_trace_writer_args(struct ft_trace_writer *writer, const struct ft_event_arg *args, size_t count)
+{
+    const uint64_t names = writer->tables.names.count;
+
+    if (writer->is_finished)
+        return -EPIPE;
+    if (count > FT_EVENT_ARGS_MAX)
+        return -EINVAL;
+    for (size_t i = 0; i < count; i++)
+        if (args[i].key > names || args[i].type == 0 || args[i].type >= FT_ARG_TYPE_END ||
+            (args[i].type == FT_ARG_TEXT && args[i].value > names))
+            return -EINVAL;
+    return ft_block_args_add(ft_block_args_of(writer->encoder), args, count);
+}
+
+size_t ft_trace_writer_args_left(const struct ft_trace_writer *writer)
+{
+    return FT_BLOCK_ARGS_MAX - ft_block_args_of(writer->encoder)->count;
+}
+
+static bool are_args_valid(const struct ft_trace_writer *writer, const struct ft_event *event)
+{
+    size_t known = ft_block_args_of(writer->encoder)->count;
+
+    return event->arg_count == 0 || (event->arg_count <= FT_EVENT_ARGS_MAX && event->first_arg < known &&
+                                     event->arg_count <= known - event->first_arg);
+}
+
 static bool is_valid(const struct ft_trace_writer *writer, const struct ft_event *event)
 {
     const struct ft_tables *tables = &writer->tables;
@@ -179,8 +207,8 @@ static bool is_valid(const struct ft_trace_writer *writer, const struct ft_event
     return event->thread && event->thread <= tables->thread_count && event->file <= tables->files.count &&
            event->file2 <= tables->files.count && event->context <= tables->contexts.count &&
            event->name <= tables->names.count && event->category <= tables->names.count &&
-           event->call < FT_TRACE_CALL_MAX && event->kind < FT_EVENT_KIND_COUNT && event->dur_ns >= 0 &&
-           event->dur_ns < FT_TIME_LIMIT_NS && event->start_ns > -FT_TIME_LIMIT_NS &&
+           event->call < FT_TRACE_CALL_MAX && are_args_valid(writer, event) && event->kind < FT_EVENT_KIND_COUNT &&
+           event->dur_ns >= 0 && event->dur_ns < FT_TIME_LIMIT_NS && event->start_ns > -FT_TIME_LIMIT_NS &&
            event->start_ns < FT_TIME_LIMIT_NS;
 }
 

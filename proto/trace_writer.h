@@ -83,6 +83,11 @@ int ft_trace_writer_add_profiled(struct ft_trace_writer *writer, const struct ft
 // Events in these sums since the last PROFILE frame.
 uint64_t ft_trace_writer_profiled(const struct ft_trace_writer *writer);
 
+// Arguments of an event that is added next (its arg_count, at most FT_EVENT_ARGS_MAX); gives its first_arg. -EOVERFLOW:
+// more than FT_TRACE_BLOCK_ROWS_MAX in this block.
+int64_t ft_trace_writer_args(struct ft_trace_writer *writer, const struct ft_event_arg *args, size_t count);
+// Arguments that this block still has room for.
+size_t ft_trace_writer_args_left(const struct ft_trace_writer *writer);
 // Rows added since the last block ended.
 size_t ft_trace_writer_rows(const struct ft_trace_writer *writer);
 

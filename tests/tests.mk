@@ -55,18 +55,20 @@ PROGRAM_BIN := $(PROGRAM_SRC:%.c=$(O)/%) $(PROGRAM_CC_SRC:%.cc=$(O)/%)
 PROGRAM_CFLAGS := -D_GNU_SOURCE= -std=gnu17 -O2 -g -Wall -Wextra $(WERROR) -pthread -I. -Itests/programs -Iclient/annotate
 PROGRAM_CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra $(WERROR) -pthread -I. -Itests/programs -Iclient/annotate
 
+# Those that link -lflowtap find this build's.
+flowtap_library = $$(grep -qs '^// LDFLAGS:.*-lflowtap' $< && echo -L$(O)/lib -Wl,-rpath,$(abspath $(O))/lib)
 said = $$(sed -n '1,20s|^// $(1): *||p' $<)
 optional = || { why="$(call said,OPTIONAL)"; [ -n "$$why" ] && echo "  SKIP     $(notdir $@): needs $$why" && rm -f $@; }
 
-$(PROGRAM_SRC:%.c=$(O)/%): $(O)/%: %.c tests/tests.mk
+$(PROGRAM_SRC:%.c=$(O)/%): $(O)/%: %.c tests/tests.mk | $(O)/lib/libflowtap.so
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(PROGRAM_CFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(call said,LDFLAGS) -ldl -lrt $(optional)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(flowtap_library) $(call said,LDFLAGS) -ldl -lrt $(optional)
 
-$(PROGRAM_CC_SRC:%.cc=$(O)/%): $(O)/%: %.cc tests/tests.mk
+$(PROGRAM_CC_SRC:%.cc=$(O)/%): $(O)/%: %.cc tests/tests.mk | $(O)/lib/libflowtap.so
 	$(call say,CXX)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(call said,LDFLAGS) -ldl -lrt $(optional)
+	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(flowtap_library) $(call said,LDFLAGS) -ldl -lrt $(optional)
 
 .PHONY: test-programs
 test-programs: $(PROGRAM_BIN)

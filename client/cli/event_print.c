@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/cli/cli.h"
+#include "client/cli/event_args.h"
 #include "client/cli/report.h"
 #include "client/cli/text.h"
 #include "client/cli/units.h"
@@ -35,6 +36,7 @@ void ft_event_facts_find(struct ft_event_facts *facts, const struct ft_trace_set
     const struct ft_event *row = &event->event;
     memset(facts, 0, sizeof(*facts));
     facts->from = event;
+    facts->reader = reader;
     facts->t_ns = event->ts_ns - trace_start_ns;
     facts->host = ft_trace_set_host_name(set, ft_trace_set_reader_host(set, event->reader));
     if (row->kind == FT_EVENT_CALL) {
@@ -98,9 +100,9 @@ void ft_event_print_json(struct ft_json *json, const struct ft_event_facts *fact
     put_int_if(json, "fd", row->fd >= 0, row->fd);
     put_int_if(json, "size", row->has & FT_HAS_SIZE, row->size);
     put_int_if(json, "offset", row->has & FT_HAS_OFFSET, row->offset);
-    put_int_if(json, "result", row->has & FT_HAS_RESULT, row->result);
+    put_int_if(json, "result", row->kind == FT_EVENT_CALL && row->has & FT_HAS_RESULT, row->result);
     put_int_if(json, "errno", facts->has_errno, row->err);
-    put_int_if(json, "value", row->kind == FT_EVENT_COUNTER && row->has & FT_HAS_ARG, (int64_t)row->arg);
+    ft_event_args_json(json, facts);
     put_tags(json, facts);
     ft_json_end_object(json);
 }
@@ -152,9 +154,21 @@ static void csv_tags(FILE *out, const struct ft_event_facts *facts)
     free(joined);
 }
 
+/* Behind a comma each; arguments are one JSON object. */
+static void csv_args(FILE *out, const struct ft_event_facts *facts)
+{
+    char *parts[FT_EVENT_ARGS_PARTS];
+    ft_event_args_texts(facts, parts);
+    for (size_t i = 0; i < FT_EVENT_ARGS_PARTS; i++) {
+        fputc(',', out);
+        csv_text(out, FT_BYTES(parts[i]));
+        free(parts[i]);
+    }
+}
+
 void ft_event_print_csv_head(FILE *out)
 {
-    fputs("ts,t,dur,name,cat,host,pid,tid,path,path2,fd,size,offset,result,errno,tags\n", out);
+    fputs("ts,t,dur,name,cat,host,pid,tid,path,path2,fd,size,offset,result,errno,tags,value,id,begin_tid,args\n", out);
 }
 
 void ft_event_print_csv(FILE *out, const struct ft_event_facts *facts)
@@ -177,9 +191,10 @@ void ft_event_print_csv(FILE *out, const struct ft_event_facts *facts)
     csv_int(out, row->fd >= 0, row->fd);
     csv_int(out, row->has & FT_HAS_SIZE, row->size);
     csv_int(out, row->has & FT_HAS_OFFSET, row->offset);
-    csv_int(out, row->has & FT_HAS_RESULT, row->result);
+    csv_int(out, row->kind == FT_EVENT_CALL && row->has & FT_HAS_RESULT, row->result);
     csv_int(out, facts->has_errno, row->err);
     csv_tags(out, facts);
+    csv_args(out, facts);
     fputc('\n', out);
 }
 
@@ -213,12 +228,13 @@ void ft_event_print_text(FILE *out, const struct ft_event_facts *facts)
     if (row->has & FT_HAS_OFFSET) {
         fprintf(out, "  offset %" PRId64, row->offset);
     }
-    if (row->has & FT_HAS_RESULT) {
+    if (row->kind == FT_EVENT_CALL && row->has & FT_HAS_RESULT) {
         fprintf(out, "  = %" PRId64, row->result);
     }
     if (row->err) {
         const char *error = strerrorname_np(row->err);
         fprintf(out, "  %s", error ? error : "unknown errno");
     }
+    ft_event_args_text(out, facts);
     fputc('\n', out);
 }

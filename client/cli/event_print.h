@@ -15,6 +15,7 @@ struct ft_event_facts {
     const struct ft_tag *process_tags, *context_tags;
     size_t process_tag_count, context_tag_count;
     bool has_dur, has_errno;
+    const struct ft_trace_reader *reader; /* for names of arguments */
     char room[32];
 };
 

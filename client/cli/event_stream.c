@@ -16,6 +16,7 @@ struct cursor {
     int64_t next_ts_ns;
     struct ft_stream_event *window; /* NULL: not decoded now */
     uint32_t window_count, window_at;
+    struct ft_event_arg *args; /* of the window's events */
 };
 
 struct row_key {
@@ -83,6 +84,26 @@ static struct row_key *sort_rows(const struct ft_rows *rows, const uint8_t *chos
     return keys;
 }
 
+/* The decoder's own go with its next block. */
+static void keep_args(struct cursor *cursor, const struct ft_rows *rows, uint32_t count)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        used += cursor->window[i].event.arg_count;
+    }
+    cursor->args = used ? ft_cli_alloc(used * sizeof(*cursor->args)) : NULL;
+    used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ft_stream_event *event = &cursor->window[i];
+        size_t bytes = event->event.arg_count * sizeof(*cursor->args);
+        event->args = cursor->args ? cursor->args + used : NULL;
+        if (bytes) {
+            memcpy(cursor->args + used, rows->args + event->event.first_arg, bytes);
+        }
+        used += event->event.arg_count;
+    }
+}
+
 static void fill_window(struct ft_event_stream *stream, struct cursor *cursor, const struct ft_rows *rows,
                         const uint8_t *chosen)
 {
@@ -99,6 +120,7 @@ static void fill_window(struct ft_event_stream *stream, struct cursor *cursor, c
         event->ts_ns = ft_trace_set_realtime_ns(stream->set, cursor->reader, key->start_ns);
     }
     free(keys);
+    keep_args(cursor, rows, count);
     cursor->window_count = count;
     cursor->window_at = 0;
     stream->open_count++;
@@ -156,7 +178,9 @@ static bool open_cursor(struct ft_event_stream *stream, struct cursor *cursor)
 static void close_window(struct ft_event_stream *stream, struct cursor *cursor)
 {
     free(cursor->window);
+    free(cursor->args);
     cursor->window = NULL;
+    cursor->args = NULL;
     stream->open_count--;
 }
 
@@ -210,6 +234,7 @@ void ft_event_stream_fini(struct ft_event_stream *stream)
 {
     for (size_t i = 0; i < stream->heap_count; i++) {
         free(stream->cursors[stream->heap[i]].window);
+        free(stream->cursors[stream->heap[i]].args);
     }
     free(stream->cursors);
     free(stream->heap);

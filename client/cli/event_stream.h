@@ -17,7 +17,8 @@
 struct ft_stream_event {
     struct ft_event event;
     uint32_t reader;
-    int64_t ts_ns; /* since the epoch */
+    int64_t ts_ns;                   /* since the epoch */
+    const struct ft_event_arg *args; /* event.arg_count of them */
 };
 
 struct ft_event_stream {

@@ -271,6 +271,23 @@ void ft_json_double(struct ft_json *json, double value)
     }
 }
 
+void ft_json_exact(struct ft_json *json, double value)
+{
+    char text[40];
+    if (!isfinite(value)) {
+        ft_json_null(json);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        double back = strtod(text, NULL);
+        if (memcmp(&back, &value, sizeof(back)) == 0) {
+            break;
+        }
+    }
+    put_number(json, text);
+}
+
 void ft_json_seconds(struct ft_json *json, int64_t ns)
 {
     uint64_t amount = amount_of(ns);

@@ -44,6 +44,7 @@ void ft_json_uint(struct ft_json *json, uint64_t value);
 void ft_json_bool(struct ft_json *json, bool value);
 void ft_json_null(struct ft_json *json);
 void ft_json_double(struct ft_json *json, double value); /* null where it is not finite */
+void ft_json_exact(struct ft_json *json, double value);  /* the same, all digits that tell it from others */
 void ft_json_seconds(struct ft_json *json, int64_t ns);  /* exact decimal fraction */
 void ft_json_base64(struct ft_json *json, const void *bytes, size_t count);
 

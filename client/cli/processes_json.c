@@ -85,6 +85,19 @@ static void put_exit(struct ft_json *json, const struct ft_trace_process *record
     ft_json_end_object(json);
 }
 
+/* What it began with, and what it set for itself. */
+static void put_tags(struct ft_json *json, const struct ft_trace_process *record)
+{
+    size_t count = record->tags_count + record->own_tags_count;
+    struct ft_tag *tags = ft_cli_alloc(count * sizeof(*tags));
+    for (size_t i = 0; i < count; i++) {
+        tags[i] = i < record->tags_count ? record->tags[i] : record->own_tags[i - record->tags_count];
+    }
+    ft_json_key(json, "tags");
+    ft_report_json_tags(json, tags, count);
+    free(tags);
+}
+
 static void put_in_call(struct ft_json *json, const struct ft_trace_set *set,
                         const struct ft_trace_set_process *process)
 {
@@ -189,8 +202,7 @@ static void put_process(struct ft_json *json, const struct ft_processes *process
     ft_json_member_uint(json, "uid", record->uid);
     ft_report_json_bytes(json, "user", record->user);
     put_job(json, &record->job);
-    ft_json_key(json, "tags");
-    ft_report_json_tags(json, record->tags, record->tags_count);
+    put_tags(json, record);
     put_counts(json, processes, p);
     put_busy(json, processes, p);
     put_exit(json, record);

@@ -6,11 +6,13 @@
  */
 #include "client/shim/attach.h"
 
+#include "client/shim/annotate.h"
 #include "client/shim/attach_limits.h"
 #include "client/shim/fd.h"
 #include "client/shim/name.h"
 #include "client/shim/settings.h"
 #include "client/shim/start.h"
+#include "client/shim/tags.h"
 #include "client/shim/uring.h"
 
 #include <linux/stat.h>
@@ -23,6 +25,7 @@ FT_LAST_PAGE union ft_wiped_page ft_wiped_page;
 
 void ft_turn_off(void)
 {
+    ft_annotate_is_off = 1;
     ft_process.wanted = 0;
     ft_wiped.base = 0;
     __atomic_store_n(&ft_wiped.attach, FT_ATTACH_OFF, __ATOMIC_RELEASE);
@@ -108,11 +111,20 @@ static int start_thread_undisturbed(void)
     return is_started;
 }
 
+/* The first thread of an image; of a forked child, with the tags that its parent's had. */
+static int start_image(void)
+{
+    if (!start_thread())
+        return 0;
+    ft_tags_inherit();
+    return 1;
+}
+
 static int attach_once(enum ft_image image)
 {
     uint32_t expected = FT_ATTACH_NONE;
     if (__atomic_compare_exchange_n(&ft_wiped.attach, &expected, FT_ATTACH_BUSY, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return attach_process(image) && start_thread();
+        return attach_process(image) && start_image();
     if (expected == FT_ATTACH_OFF)
         ft_thread.mode = FT_MODE_OFF;
     if (expected == FT_ATTACH_BUSY)
@@ -147,6 +159,8 @@ static void forget_parent(void)
     ft_fd_forget_all();
     ft_uring_reset();
     ft_name_reset();
+    ft_tags_fork();
+    ft_async_forget();
     p->is_interrupted = (uint8_t)ft_thread_orphan();
     ft_thread = (struct ft_thread){.mode = FT_MODE_NEW,
                                    .line = ft_thread.line,
@@ -202,7 +216,7 @@ static int attach_late(void)
         ft_settings_decide();
     if (!ft_process.wanted) {
         if (ft_process.decided)
-            ft_thread.mode = FT_MODE_OFF;
+            ft_thread.mode = ft_annotate_is_off = FT_MODE_OFF;
         return 0;
     }
     if (ft_process.base == 0)

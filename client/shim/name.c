@@ -154,9 +154,9 @@ static uint32_t define(struct definition *d)
     return d->id;
 }
 
-uint32_t ft_name_string(const char *text, size_t n)
+uint32_t ft_name_string(const char *text, size_t n, unsigned flags)
 {
-    struct definition d = {.type = FT_DEFINE_STRING, .bytes = text, .n = n};
+    struct definition d = {.type = FT_DEFINE_STRING, .bytes = text, .n = n, .flags = flags};
     return define(&d);
 }
 

@@ -22,8 +22,8 @@ void ft_name_again(uint32_t file, int fd);
 /* File id of the working directory; 0 where it has no name that can be asked for. */
 uint32_t ft_name_cwd(void);
 
-/* Defines any string under a new id. Returns 0 where there was no slot. */
-uint32_t ft_name_string(const char *text, size_t n);
+/* Defines any string under a new id; flags: 0 or FT_DEFINE_ONCE. Returns 0 where there was no slot. */
+uint32_t ft_name_string(const char *text, size_t n, unsigned flags);
 
 /* In a forked child: another thread of the parent may have been inside. */
 void ft_name_reset(void);

@@ -275,7 +275,7 @@ void ft_ring_drop(struct ft_writer *writer, unsigned call, uint64_t bytes, uint6
     struct ft_total *rows =
         page_of(writer, copy == 0 ? ft_process.totals_page : ft_process.totals_more_page + copy - 1);
     struct ft_total *row = &rows[0];
-    for (uint32_t i = 0; i < FT_TOTALS_ROWS - 1; i++) {
+    for (uint32_t i = 0; call != 0 && i < FT_TOTALS_ROWS - 1; i++) { /* 0: of the application */
         struct ft_total *candidate = &rows[1 + (call * 7 + i) % (FT_TOTALS_ROWS - 1)];
         uint32_t owner = 0;
         if (__atomic_load_n(&candidate->call, __ATOMIC_RELAXED) == call ||

@@ -8,6 +8,7 @@
 #include "client/shim/name.h"
 #include "client/shim/real.h"
 #include "client/shim/shapes.h"
+#include "client/shim/tags.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@ static void prepare(void)
 {
     ft_ring_prepare(CHUNKS_TAKEN);
     ft_thread_prepare(LINES_TAKEN);
+    ft_tags_prepare();
     ft_name_cwd();
     ft_fd_name_all(FDS_NAMED);
 }

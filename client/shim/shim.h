@@ -81,6 +81,7 @@ struct ft_thread {
     uint64_t vfork_touched;          /* descriptors that the vfork child changed, by number; 63: any from there on */
     void *vfork_pages;               /* taken by the child for what it was about to become */
     uint64_t vfork_pages_bytes;
+    uint8_t tags_untold; /* its tags or the process's are not all in the segment yet */
 };
 
 /* This page is wiped in a child, however it was made: base is 0 there until the child has attached. */

@@ -2,6 +2,7 @@
 /* A thread's first event: its line. */
 #include "client/shim/clock.h"
 #include "client/shim/shim.h"
+#include "client/shim/tags.h"
 
 #include <errno.h>
 
@@ -204,6 +205,7 @@ int ft_thread_start(void)
     thread->writer = writer;
     thread->line = line;
     thread->call_frame = NULL;
+    ft_tags_start_thread(index);
     if (is_inherited)
         publish_thread(writer);
     return 0;

@@ -91,7 +91,7 @@ static void put_named_gap(enum ft_shim_gap gap, const char *name)
 {
     struct ft_chunk_head *chunk;
     ft_gap(gap);
-    uint32_t id = ft_name_string(name, ft_length_most(name, FT_PATH_KEPT_BYTES));
+    uint32_t id = ft_name_string(name, ft_length_most(name, FT_PATH_KEPT_BYTES), 0);
     uint8_t before = ft_recording_begin();
     uint64_t *word = id != 0 ? ft_ring_reserve(ft_thread.writer, 1, ft_now(), &chunk) : NULL;
     if (word != NULL) {

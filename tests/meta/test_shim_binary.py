@@ -9,8 +9,8 @@ import tree
 RELOCATIONS_MAX = 64
 STATIC_TLS_BYTES = 128
 
-# Exported besides the interposed calls: what libflowtap.so looks for, and what AddressSanitizer's runtime asks for options.
-OWN_EXPORTS = {"flowtap_shim_version", "__asan_default_options"}
+# Exported besides the interposed calls: what libflowtap.so looks for (proto/annotate.h), and what AddressSanitizer's runtime asks for options.
+OWN_EXPORTS = {"flowtap_shim_version", "flowtap_annotate_1", "__asan_default_options"}
 
 
 def dynamic():

@@ -25,7 +25,7 @@ void ft_fixture_make(uint32_t chunks)
     p->chunks_max = p->chunks_by_shim = chunks;
     p->lines_used = 1;
     p->totals_ready = 1;
-    p->next_id = FT_FILE_FIRST;
+    p->next_id = p->first_id = FT_FILE_FIRST;
     p->pid = (uint32_t)getpid();
     p->clock = FT_CLOCK_TICKS;
     p->bytes = (uint64_t)(p->pool_page + chunks) * FT_PAGE_BYTES;
