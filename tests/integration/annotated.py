@@ -3,9 +3,9 @@
 
 import json
 
-# Between a duration as the program measures it around a span, or in it, and the trace's: error of the trace's clock, and
-# what the program's own two readings take.
-CLOCK_ERROR_NS = 20_000
+# Between a duration as the program measures it around a span, or in it, and the trace's: far more than the trace's clock
+# may be wrong, also where the daemon seldom ran.
+CLOCK_ERROR_NS = 1_000_000
 
 
 def account(path):
@@ -28,7 +28,7 @@ def check_one(event, line, by_seq, pid):
     assert {**event["args"]} == line["args"] and event.get("tags", {}) == line["tags"], (event, line)
     assert ("dur" in event) == (line["kind"] == "span"), event
     if line["kind"] == "span":
-        error = CLOCK_ERROR_NS + line["outer"] // 1000
+        error = CLOCK_ERROR_NS + line["outer"] // 100
         assert line["inner"] - error <= event["dur"] <= line["outer"] + error, (event, line)
     if line["parent"]:
         parent = by_seq[pid, line["parent"]]
