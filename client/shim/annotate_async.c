@@ -22,15 +22,17 @@ enum {
     PER_PAGE = FT_PAGE_BYTES / sizeof(struct waiting),
 };
 
-static struct waiting *pages[PAGES];
+FT_TABLE static struct waiting *async_pages[PAGES];
+static uint8_t is_used;
 
 static struct waiting *page_at(size_t i, int may_make)
 {
-    struct waiting *page = __atomic_load_n(&pages[i], __ATOMIC_ACQUIRE);
+    struct waiting *page = __atomic_load_n(&async_pages[i], __ATOMIC_ACQUIRE);
     if (page != NULL || !may_make || ft_thread.vfork_depth != 0)
         return page;
     struct waiting *made = ft_arena_page();
-    if (made == NULL || __atomic_compare_exchange_n(&pages[i], &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (made == NULL ||
+        __atomic_compare_exchange_n(&async_pages[i], &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return made;
     return page;
 }
@@ -70,6 +72,7 @@ void ft_async_begin(uint64_t id, const char *category, const char *name)
                            .name = ft_intern_text(name),
                            .category = ft_intern_text(category),
                            .tid = ft_thread.tid};
+    is_used = 1;
     for (size_t i = 0; i < PAGES; i++) {
         struct waiting *page = page_at(i, 1);
         if (page == NULL)
@@ -114,7 +117,7 @@ void ft_async_end(uint64_t id, const struct ft_annotate_arg *args, uint32_t arg_
 
 void ft_async_forget(void)
 {
-    for (size_t i = 0; i < PAGES && pages[i] != NULL; i++)
+    for (size_t i = 0; is_used && i < PAGES && async_pages[i] != NULL; i++)
         for (size_t k = 0; k < PER_PAGE; k++)
-            pages[i][k].state = FREE;
+            async_pages[i][k].state = FREE;
 }

@@ -21,16 +21,17 @@ enum {
     ALIGN = sizeof(uint64_t),
 };
 
-static struct text **pages[PAGES]; /* by hash */
-static struct text **recent;       /* by address of the text: most are literals. A hint, whose text is compared */
-static uint64_t heap;              /* page | bytes used of it: one word, so swapped whole */
+FT_TABLE static struct text **intern_pages[PAGES]; /* by hash */
+FT_TABLE static struct text *
+    *intern_recent;                   /* by address of the text: most are literals. A hint, whose text is compared */
+FT_TABLE static uint64_t intern_heap; /* page | bytes used of it: one word, so swapped whole */
 
 /* Of zeroed memory that is never given back. NULL where there is none. */
 static void *allocate(size_t bytes)
 {
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     for (;;) {
-        uint64_t seen = __atomic_load_n(&heap, __ATOMIC_ACQUIRE), used = seen % FT_PAGE_BYTES;
+        uint64_t seen = __atomic_load_n(&intern_heap, __ATOMIC_ACQUIRE), used = seen % FT_PAGE_BYTES;
         uint64_t made = seen + bytes, given = seen;
         if (seen == 0 || bytes >= FT_PAGE_BYTES - used) {
             given = (uint64_t)(uintptr_t)ft_arena_page();
@@ -38,7 +39,7 @@ static void *allocate(size_t bytes)
             if (given == 0)
                 return NULL;
         }
-        if (__atomic_compare_exchange_n(&heap, &seen, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        if (__atomic_compare_exchange_n(&intern_heap, &seen, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             return (void *)(uintptr_t)given;
     }
 }
@@ -92,7 +93,7 @@ static struct text *make(const char *bytes, size_t n, uint32_t hash)
 static struct text *find(const char *bytes, size_t n)
 {
     uint32_t hash = hash_of(bytes, n);
-    struct text **page = table(&pages[hash % PAGES]), *made = NULL;
+    struct text **page = table(&intern_pages[hash % PAGES]), *made = NULL;
     for (uint32_t i = 0; page != NULL && i < PROBES; i++) {
         struct text **place = &page[(hash / PAGES + i) % POINTERS_PER_PAGE];
         struct text *text = __atomic_load_n(place, __ATOMIC_ACQUIRE);
@@ -126,7 +127,7 @@ uint32_t ft_intern_text(const char *bytes)
 {
     if (bytes == NULL || bytes[0] == 0)
         return 0;
-    struct text **hints = table(&recent);
+    struct text **hints = table(&intern_recent);
     size_t hint = hint_of(bytes);
     struct text *text = hints != NULL ? __atomic_load_n(&hints[hint], __ATOMIC_ACQUIRE) : NULL;
     if (ft_likely(text != NULL) && ft_likely(is_text(text, bytes)))

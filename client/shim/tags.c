@@ -15,8 +15,9 @@ enum tag_state { FREE, BUSY, SET, UNTOLD, UNTOLD_CLEARED };
 
 enum { PAGES_PER_PAGE = FT_PAGE_BYTES / sizeof(void *), PAGES_MAX = FT_LINES_MAX / PAGES_PER_PAGE };
 
-static struct tag **lines[PAGES_MAX]; /* a line's tags: a page of FT_TAGS_MAX */
-static struct tag *of_process;
+FT_TABLE static struct tag **tags_of_lines[PAGES_MAX]; /* a line's tags: a page of FT_TAGS_MAX */
+FT_TABLE static struct tag *tags_of_process;
+static uint8_t has_tags;            /* any was ever set: without, none of these pages is touched */
 static const struct tag *inherited; /* in a forked child: those of the thread that forked */
 
 _Static_assert(sizeof(struct tag) * FT_TAGS_MAX == FT_PAGE_BYTES, "a page of tags");
@@ -29,6 +30,7 @@ static void *page_at(void *place_untyped, int may_make)
     if (page != NULL || !may_make || ft_thread.vfork_depth != 0)
         return page;
     void *made = ft_arena_page();
+    has_tags = 1;
     if (made == NULL || __atomic_compare_exchange_n(place, &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return made;
     return page;
@@ -36,13 +38,13 @@ static void *page_at(void *place_untyped, int may_make)
 
 static struct tag *tags_of_line(uint32_t index, int may_make)
 {
-    struct tag **page = page_at(&lines[index / PAGES_PER_PAGE], may_make);
+    struct tag **page = page_at(&tags_of_lines[index / PAGES_PER_PAGE], may_make);
     return page != NULL ? page_at(&page[index % PAGES_PER_PAGE], may_make) : NULL;
 }
 
 static struct tag *tags_of(int is_process_wide, int may_make)
 {
-    return is_process_wide ? page_at(&of_process, may_make) : tags_of_line(ft_thread.writer->index, may_make);
+    return is_process_wide ? page_at(&tags_of_process, may_make) : tags_of_line(ft_thread.writer->index, may_make);
 }
 
 static uint8_t state_of(const struct tag *tag)
@@ -191,7 +193,9 @@ void ft_tags_tell(void)
 
 void ft_tags_start_thread(uint32_t index)
 {
-    struct tag *tags = tags_of_line(index, 0);
+    struct tag *tags = has_tags ? tags_of_line(index, 0) : NULL;
+    if (tags == inherited) /* the line has the number that the parent's had */
+        return;
     for (int i = 0; tags != NULL && i < FT_TAGS_MAX; i++)
         set_state(&tags[i], FREE);
 }
@@ -206,7 +210,7 @@ void ft_tags_prepare(void)
 
 void ft_tags_fork(void)
 {
-    inherited = ft_thread.writer != NULL ? tags_of_line(ft_thread.writer->index, 0) : NULL;
+    inherited = has_tags && ft_thread.writer != NULL ? tags_of_line(ft_thread.writer->index, 0) : NULL;
 }
 
 /* All that holds is to be told; what was being changed when the fork came is lost. */
