@@ -31,7 +31,7 @@ START = r"""
 set -eu
 tree=$1 place=$2 cgroup=$3; shift 3
 mount --make-rprivate /
-[ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] || { umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; }
+[ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] || { umount -R /sys/fs/cgroup 2>/dev/null || :; mount -t cgroup2 none /sys/fs/cgroup; }
 mkdir -p "/sys/fs/cgroup$cgroup"
 echo $$ >"/sys/fs/cgroup$cgroup/cgroup.procs"
 mount -t tmpfs -o mode=755 none "$place"
@@ -43,7 +43,7 @@ exec systemd-nspawn --quiet --directory="$place/root" --register=no --keep-unit 
 # Its processes are gone; its cgroups would stay.
 END = r"""
 mount --make-rprivate /
-[ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] || { umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; }
+[ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] || { umount -R /sys/fs/cgroup 2>/dev/null || :; mount -t cgroup2 none /sys/fs/cgroup; }
 find "/sys/fs/cgroup$1" -depth -type d -exec rmdir {} +
 """
 
@@ -187,6 +187,7 @@ class Machine:
     def call(self, *argv, check=True, **options):
         """As root."""
         options.setdefault("env", {"PATH": PATH, "LC_ALL": "C.UTF-8", "HOME": "/root"})
+        options.setdefault("deadline", 2 * harness.DEADLINE_S)
         done = harness.call(self._enter(argv), cwd="/", **options)
         assert not check or done.returncode == 0, (argv, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
         return done
