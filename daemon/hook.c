@@ -56,8 +56,11 @@ static void forget(struct ft_hook_run *run)
     if (*link)
         *link = run->next;
     hook->running_count--;
+    bool has_process = run->process.loop != NULL; // it may have failed before there was one
+    run->handles = 1 + has_process;
     uv_close((uv_handle_t *)&run->timer, on_closed);
-    uv_close((uv_handle_t *)&run->process, on_closed);
+    if (has_process)
+        uv_close((uv_handle_t *)&run->process, on_closed);
 }
 
 static void on_exit_of(uv_process_t *process, int64_t status, int signal_number)
@@ -136,7 +139,6 @@ static void start(struct ft_hook_run *run)
     struct ft_daemon *daemon = run->daemon;
     struct ft_hook *hook = &daemon->hook;
     run->process.data = run->timer.data = run;
-    run->handles = 2;
     run->started_ns = ft_clock_mono_ns();
     run->next = hook->running;
     hook->running = run;
@@ -144,7 +146,8 @@ static void start(struct ft_hook_run *run)
     uv_timer_init(&daemon->loop, &run->timer);
     int r = spawn(run);
     uv_unref((uv_handle_t *)&run->timer);
-    uv_unref((uv_handle_t *)&run->process); // the daemon's end does not wait for it
+    if (r == 0)
+        uv_unref((uv_handle_t *)&run->process); // the daemon's end does not wait for it
     if (r < 0) {
         ft_log_about(FT_LOG_ERR, ABOUT(run), "job %s of user %u: job_finished_command cannot be started: %s", run->job,
                      run->uid, uv_strerror(r));

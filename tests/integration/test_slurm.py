@@ -12,6 +12,7 @@ import pytest
 
 import harness
 import slurm
+from test_jobs import states
 from traced import Trace
 
 PYTHON = "/usr/bin/python3"
@@ -102,7 +103,7 @@ def source(cluster):
     return "cgroup" if cluster.has_cgroups else "environment"
 
 
-def test_a_job_is_one_and_its_processes_know_their_rank(cluster, daemon):
+def test_a_job_is_one_and_its_processes_know_their_rank(cluster, daemon, tap):
     done = ran(cluster.call("srun", "--flowtap", f"-n{RANKS}", "sh", "-c", f"echo $SLURM_JOB_ID; exec {PYTHON} -c \"$0\"", POOL))
     job = done.stdout.split()[0].decode()
     trace = final_trace(daemon, 4 * RANKS)
@@ -114,6 +115,9 @@ def test_a_job_is_one_and_its_processes_know_their_rank(cluster, daemon):
     for p in processes:
         assert (p["job"], p["job_source"], p["step"], p["step_source"]) == (job, source(cluster), "0", source(cluster)), p
         assert p["rank_source"] == p["local_rank_source"] == "environment" and p["exit"]["source"] != "none"
+    assert states(daemon) == {job: "finished"}
+    ran(harness.call([harness.FLOWTAP, "fetch", "--socket", daemon.socket, job, "-o", tap.folder / "copy"]))
+    assert Trace(tap.folder / "copy", harness.read_command).processes() == processes
     text = harness.read_command("processes", trace.path).stdout.decode()
     assert f"{job}.0 by {source(cluster)}" in text and "3 (3) by environment" in text
 
