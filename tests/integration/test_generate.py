@@ -4,36 +4,16 @@
 import collections
 import json
 
-import harness
 import pytest
+from generated import generate, reported
 
 EVENTS = 200_000
 KINDS = ["random", "training", "checkpoint", "metadata", "same", "sequential", "tar"]
 
 
-def generator():
-    binary = harness.BUILD / "bin/flowtap-generate"
-    if not binary.exists():
-        made = harness.call(["make", "-s", f"O={harness.BUILD}", "generate"], cwd=harness.REPO, deadline=300)
-        assert made.returncode == 0, made.stderr.decode()
-    return binary
-
-
-def generate(folder, kind, *options, events=EVENTS):
-    made = harness.call([generator(), "--kind", kind, "--events", str(events), *options, "-o", folder])
-    assert made.returncode == 0, made.stderr.decode()
-    return folder
-
-
-def reported(command, path, *options):
-    done = harness.call([harness.FLOWTAP, command, *options, path])
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_made_trace_is_sound_and_accounted_for(tmp_path, kind):
-    folder = generate(tmp_path / "t", kind, "--dropped", "3")
+    folder = generate(tmp_path / "t", kind, "--dropped", "3", events=EVENTS)
     reported("verify", folder)
     summary = json.loads(reported("summary", folder, "--json"))
     assert not summary["partial"] and summary["gaps"] == []
@@ -47,13 +27,13 @@ def test_a_made_trace_is_sound_and_accounted_for(tmp_path, kind):
 
 
 def test_the_same_seed_makes_the_same_trace(tmp_path):
-    made = [generate(tmp_path / name, "training", "--seed", seed) for name, seed in (("a", "7"), ("b", "7"), ("c", "8"))]
+    made = [generate(tmp_path / name, "training", "--seed", seed, events=EVENTS) for name, seed in (("a", "7"), ("b", "7"), ("c", "8"))]
     first, same, other = (next(folder.glob("*.flow")).read_bytes() for folder in made)
     assert first == same and first != other
 
 
 def test_many_hosts_are_read_as_one_job(tmp_path):
-    folder = generate(tmp_path / "t", "checkpoint", "--hosts", "50")
+    folder = generate(tmp_path / "t", "checkpoint", "--hosts", "50", events=EVENTS)
     assert len(list(folder.glob("*.flow"))) == 50
     summary = json.loads(reported("summary", folder, "--json"))
     assert summary["hosts"] == 50 and summary["events"] == EVENTS and summary["processes"] == 50 * 8

@@ -155,7 +155,7 @@ def test_groups_are_the_sums_of_their_rows(trace):
     assert sum(g["events"] for g in groups) == sum(p["events"] for p in processes)
 
 
-def test_processes_are_sorted_and_cut(trace):
+def test_rows_of_processes_are_sorted_and_cut(trace):
     read = [p["read_bytes"] for p in document("processes", trace.path, "--sort", "read")["processes"]]
     assert read == sorted(read, reverse=True)
     assert [p["read_bytes"] for p in document("processes", trace.path, "--sort", "read", "--top", "3")["processes"]] == read[:3]
