@@ -243,7 +243,8 @@ def test_a_stop_tells_of_children_that_are_waited_for_still(tap, preload):
     assert done.returncode == 0
     harness.wait_until("all of it in the file", lambda: size_of(daemon) and not daemon.names())
     trace = daemon.stop()
-    assert sum(gap["count"] for gap in trace.gaps("not_attached")) == 2, trace.gaps()
+    # not_attached where their time was over by then, else daemon_stopped: "was starting when the daemon ended"
+    assert sum(gap["count"] for gap in trace.gaps()) == 2, trace.gaps()
 
 
 def test_who_ends_while_no_daemon_runs_is_all_there(tap):
