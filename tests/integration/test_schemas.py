@@ -92,6 +92,10 @@ def test_what_the_daemon_and_the_doctor_say(tap):
     done = daemon.call([harness.FLOWTAP, "status", "--json"])
     assert done.returncode in (0, 1), done.stderr
     check("status", json.loads(done.stdout))
+    done = daemon.call([harness.FLOWTAP, "jobs", "--json"])
+    assert done.returncode == 0, done.stderr
+    check("jobs", json.loads(done.stdout))
+    assert json.loads(done.stdout)["jobs"]
     daemon.stop()
     done = harness.call([harness.FLOWTAP, "doctor", "--json"])
     check("doctor", json.loads(done.stdout))
