@@ -30,6 +30,13 @@ struct ft_drain {
     uint64_t rows_max;  // of one block
     bool must_not_wait; // a last drain: what is not there will not come
 
+    // where the files of the latest device lie
+    struct {
+        uint64_t dev;
+        uint32_t mount, fstype, block_size;
+        bool is_known;
+    } place;
+
     // of the process being drained
     uint32_t cached_id, cached_file;
 };

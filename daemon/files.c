@@ -20,17 +20,32 @@ static uint32_t id_or_none(int64_t id)
     return id > 0 ? (uint32_t)id : 0;
 }
 
-static void add_place(struct ft_drain *drain, const struct ft_name *name, struct ft_trace_file *file)
+static void find_place(struct ft_drain *drain, uint64_t dev)
 {
     struct ft_mount mount;
+    if (!ft_mounts_find(drain->mounts, dev, &mount))
+        return;
+    drain->place.dev = dev;
+    drain->place.mount = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.point)));
+    drain->place.fstype = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.fstype)));
+    drain->place.block_size = mount.block_size;
+    drain->place.is_known = true;
+    ft_mount_fini(&mount);
+}
+
+static void add_place(struct ft_drain *drain, const struct ft_name *name, struct ft_trace_file *file)
+{
     file->dev = makedev((unsigned)(name->device >> 32), (unsigned)name->device);
     file->inode = name->inode;
-    if (!ft_mounts_find(drain->mounts, file->dev, &mount))
+    if (!drain->place.is_known || drain->place.dev != file->dev) {
+        drain->place.is_known = false;
+        find_place(drain, file->dev);
+    }
+    if (!drain->place.is_known)
         return;
-    file->mount = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.point)));
-    file->fstype = id_or_none(ft_trace_writer_name(drain->writer, FT_BYTES(mount.fstype)));
-    file->block_size = mount.block_size;
-    ft_mount_fini(&mount);
+    file->mount = drain->place.mount;
+    file->fstype = drain->place.fstype;
+    file->block_size = drain->place.block_size;
 }
 
 uint32_t ft_files_id(struct ft_drain *drain, struct ft_process *process, struct ft_name *name)

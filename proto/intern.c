@@ -110,14 +110,24 @@ static int double_buckets(struct ft_intern *intern)
     return 0;
 }
 
+static bool is_latest(const struct ft_intern *intern, const void *data, uint32_t len)
+{
+    const struct ft_intern_entry *entry = intern->latest ? &intern->entries[intern->latest - 1] : NULL;
+
+    return entry && entry->len == len && (len == 0 || memcmp(intern->bytes.data + entry->offset, data, len) == 0);
+}
+
 int64_t ft_intern_add(struct ft_intern *intern, const void *data, uint32_t len)
 {
-    uint32_t hash = hash_of(intern, data, len);
-    uint32_t *bucket = find_bucket(intern, data, len, hash);
+    uint32_t hash, *bucket;
     int rc;
 
+    if (is_latest(intern, data, len))
+        return intern->latest;
+    hash = hash_of(intern, data, len);
+    bucket = find_bucket(intern, data, len, hash);
     if (*bucket)
-        return *bucket;
+        return intern->latest = *bucket;
     if (intern->count >= FT_INTERN_IDS_MAX)
         return -EOVERFLOW;
     if (2 * (intern->count + 1) > intern->bucket_count) {
@@ -137,7 +147,7 @@ int64_t ft_intern_add(struct ft_intern *intern, const void *data, uint32_t len)
         .hash = hash,
     };
     *bucket = (uint32_t)intern->count;
-    return *bucket;
+    return intern->latest = *bucket;
 }
 
 uint32_t ft_intern_find(const struct ft_intern *intern, const void *data, uint32_t len)

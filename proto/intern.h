@@ -24,6 +24,7 @@ struct ft_intern {
     size_t count, cap;
     uint32_t *buckets; // ids, 0 empty; open addressing, at most half full
     size_t bucket_count;
+    uint32_t latest; // id that was given last: often it is asked for again at once
 };
 
 int ft_intern_init(struct ft_intern *intern); // 0 or -ENOMEM
