@@ -94,6 +94,8 @@ void ft_sweep_block_measure(struct ft_sweep_block *block);
 /* Adds the next block, and settles. `watermark`: no later block reaches above it; INT64_MIN: there is none. */
 void ft_sweep_add(struct ft_sweep *sweep, const struct ft_sweep_block *block, int64_t watermark);
 bool ft_sweep_is_empty(const struct ft_sweep *sweep);
+/* Where what is pending ends; INT64_MIN where nothing is. */
+int64_t ft_sweep_end(const struct ft_sweep *sweep);
 /* The same without a block. */
 void ft_sweep_settle(struct ft_sweep *sweep, int64_t watermark);
 void ft_sweep_totals_add(struct ft_sweep_totals *to, const struct ft_sweep_totals *from);

@@ -6,6 +6,7 @@
 
 #include "client/cli/analysis_count.h"
 #include "client/cli/analysis_parents.h"
+#include "client/cli/analysis_starts.h"
 #include "client/cli/cli.h"
 #include "client/cli/map.h"
 #include "client/cli/report.h"
@@ -71,33 +72,24 @@ static bool intern(struct ft_map *map, const struct ft_bytes *fields, size_t cou
 /* A pid is not another process's so soon. */
 #define FT_JOB_STARTING_NS INT64_C(60000000000)
 
-/* It was only starting, and attached to the next daemon: not long after. */
-static bool is_in_later_file(const struct ft_trace_set *set, size_t r, const struct ft_trace_gap *gap)
-{
-    int64_t until_ns = gap->when_ns + FT_JOB_STARTING_NS;
-    uint32_t host = ft_trace_set_reader_host(set, r);
-    for (uint32_t p = 0; gap->pid != 0 && p < ft_trace_set_process_count(set); p++) {
-        const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
-        if (process->record->pid == gap->pid && process->record->start_ns < until_ns && process->reader > r &&
-            ft_trace_set_reader_host(set, process->reader) == host) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The daemon ended while this process ran, and another went on with it. */
-static bool is_gone_on_with(const struct ft_trace_set *set, size_t r, const struct ft_trace_gap *gap)
+static bool is_gone_on_with(const struct ft_trace_set *set, const struct ft_starts *starts, size_t r,
+                            const struct ft_trace_gap *gap)
 {
     uint32_t process = ft_trace_set_process_of(set, r, gap->process);
     if (gap->kind != FT_GAP_DAEMON_STOPPED) {
         return false;
     }
-    return process != FT_TRACE_SET_NONE ? ft_trace_set_process(set, process)->reader > r
-                                        : is_in_later_file(set, r, gap);
+    if (process != FT_TRACE_SET_NONE) {
+        return ft_trace_set_process(set, process)->reader > r;
+    }
+    /* It was only starting, and attached to the next daemon: not long after. */
+    return gap->pid != 0 &&
+           ft_starts_is_later(starts, ft_trace_set_reader_host(set, r), gap->pid, gap->when_ns + FT_JOB_STARTING_NS, r);
 }
 
-static void add_gaps(struct ft_job *job, const struct ft_trace_set *set, size_t r, struct ft_map *map)
+static void add_gaps(struct ft_job *job, const struct ft_trace_set *set, const struct ft_starts *starts, size_t r,
+                     struct ft_map *map)
 {
     size_t count;
     const struct ft_trace_gap *gaps = ft_trace_reader_gaps(ft_trace_set_reader(set, r), &count);
@@ -106,7 +98,7 @@ static void add_gaps(struct ft_job *job, const struct ft_trace_set *set, size_t 
         struct ft_bytes fields[] = {host, gaps[i].exe, gaps[i].reason};
         uint64_t numbers[] = {gaps[i].kind, gaps[i].pid};
         uint32_t at;
-        if (is_gone_on_with(set, r, &gaps[i])) {
+        if (is_gone_on_with(set, starts, r, &gaps[i])) {
             continue;
         }
         if (intern(map, fields, 3, numbers, 2, &at)) {
@@ -258,15 +250,18 @@ static void add_cap(struct ft_job *job, const struct ft_trace_set *set, size_t r
 void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
 {
     struct ft_map gaps;
+    struct ft_starts starts;
     memset(job, 0, sizeof(*job));
     ft_map_init(&gaps);
+    ft_starts_read(&starts, set);
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
         uint64_t error = ft_trace_reader_header(ft_trace_set_reader(set, r))->clock_error_ns;
         job->clock_error_ns = error > job->clock_error_ns ? error : job->clock_error_ns;
-        add_gaps(job, set, r, &gaps);
+        add_gaps(job, set, &starts, r, &gaps);
         add_cap(job, set, r);
     }
     ft_map_fini(&gaps);
+    ft_starts_fini(&starts);
     job->stored = scan->rows;
     job->profiled = ft_trace_set_profiled(set);
     job->parents = ft_parents_find(set);

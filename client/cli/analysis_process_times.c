@@ -21,6 +21,7 @@ void ft_process_times_fini(struct ft_process_times *times)
             ft_sweep_fini(&times->hosts[h].pending[i].sweep);
         }
         free(times->hosts[h].pending);
+        free(times->hosts[h].ends);
     }
     free(times->hosts);
     free(times->totals);
@@ -45,6 +46,7 @@ static struct ft_process_pending *find_or_make(struct ft_process_times *times, s
     if (host->count == host->space) {
         host->space = host->space ? host->space * 2 : 16;
         host->pending = ft_cli_realloc(host->pending, host->space, sizeof(*host->pending));
+        host->ends = ft_cli_realloc(host->ends, host->space, sizeof(*host->ends));
     }
     times->places[process] = (uint32_t)host->count;
     found = &host->pending[host->count++];
@@ -69,7 +71,9 @@ static void add_process(struct ft_process_times *times, struct ft_host_times *ho
     if (!find(times, host, process) && is_above(block, watermark)) {
         ft_sweep_totals_add(&times->totals[process], &block->totals);
     } else {
-        ft_sweep_add(&find_or_make(times, host, process)->sweep, block, watermark);
+        struct ft_process_pending *pending = find_or_make(times, host, process);
+        ft_sweep_add(&pending->sweep, block, watermark);
+        host->ends[pending - host->pending] = INT64_MAX; /* the settling that follows finds it out */
     }
 }
 
@@ -77,10 +81,18 @@ static void settle(struct ft_process_times *times, struct ft_host_times *host, i
 {
     size_t kept = 0;
     for (size_t i = 0; i < host->count; i++) {
+        if (host->ends[i] <= watermark && kept == i) {
+            kept++;
+            continue;
+        }
         struct ft_process_pending *pending = &host->pending[i];
-        ft_sweep_settle(&pending->sweep, watermark);
+        if (host->ends[i] > watermark) {
+            ft_sweep_settle(&pending->sweep, watermark);
+            host->ends[i] = ft_sweep_end(&pending->sweep);
+        }
         if (!ft_sweep_is_empty(&pending->sweep)) {
             times->places[pending->process] = (uint32_t)kept;
+            host->ends[kept] = host->ends[i];
             host->pending[kept++] = *pending;
             continue;
         }

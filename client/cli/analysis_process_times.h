@@ -17,6 +17,7 @@ struct ft_process_pending {
 /* Of one host: processes with something that is not final. */
 struct ft_host_times {
     struct ft_process_pending *pending;
+    int64_t *ends; /* of each of them: the last of what is pending; nothing is done with it before the mark is below */
     size_t count, space;
 };
 

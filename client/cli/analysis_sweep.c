@@ -50,6 +50,18 @@ bool ft_sweep_is_empty(const struct ft_sweep *sweep)
     return is_empty;
 }
 
+int64_t ft_sweep_end(const struct ft_sweep *sweep)
+{
+    int64_t end = INT64_MIN;
+    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
+        const struct ft_intervals *pending = &sweep->pending[kind];
+        end = pending->count > 0 && pending->items[pending->count - 1].end > end
+                  ? pending->items[pending->count - 1].end
+                  : end;
+    }
+    return end;
+}
+
 /* What of a list lies above the watermark, in place: the list's first interval there is cut for as long as it is used. */
 struct above {
     struct ft_intervals part;
