@@ -118,7 +118,8 @@ static void write_extension(uint64_t *to, const struct draft *draft)
     }
 }
 
-static void write_record(unsigned call, const struct draft *draft, uint64_t duration, uint64_t end, uint64_t bytes)
+static __attribute__((noinline)) void write_record(unsigned call, const struct draft *draft, uint64_t duration,
+                                                   uint64_t end, uint64_t bytes)
 {
     uint32_t slots = 1;
     if (draft->mask != 0)

@@ -141,7 +141,7 @@ class Load:
         self.machine.call("systemctl", "kill", self.name)
         out, _ = self.process.communicate(timeout=harness.DEADLINE_S)
         assert self.process.returncode == 0
-        return {int(pid): int(count) for pid, count in (line.split() for line in out.splitlines())}
+        return {int(pid): int(count) for pid, count, _ in (line.split() for line in out.splitlines())}
 
 
 BLOCKS = "block_age = 200ms\n"  # so that events are in the file soon

@@ -48,7 +48,8 @@ def by_page(trace):
             "name": call.name.decode() if call and event["kind"] == 0 else None, "path": path,
             "fd": event["fd"] if event["fd"] >= 0 else None,
             "errno": event.get("errno") if event["kind"] == 0 else None,  # nor has a span an errno
-            **{field: event.get(field) for field in ("size", "offset", "result")},
+            "result": event.get("result") if event["kind"] == 0 else None,  # of a span: who began it
+            **{field: event.get(field) for field in ("size", "offset")},
         }
 
 
