@@ -161,19 +161,21 @@ def test_files_of_another_boot_are_left_alone(tap):
 def test_a_full_disk_while_it_takes_over(tap, small_disk):
     daemon = manager.Manager(tap, f"spool_dir={small_disk}", "reserve=0")
     daemon.spool = small_disk
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(256 << 10))  # what is given back later; the load may fill the rest by itself
     daemon.start()
     load = Load(daemon, tap.work / "load", processes=2, fork_every=0)
     harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
     daemon.kill()
-    with open(small_disk / "filler", "wb") as filler, pytest.raises(OSError):
+    with pytest.raises(OSError), open(filler, "ab") as more:
         while True:
-            filler.write(bytes(65536))
-            filler.flush()
+            more.write(bytes(4096))
+            more.flush()
     daemon.start()
     harness.wait_until("a word about the disk", lambda: "No space left" in daemon.log())
     daemon.kill()
     daemon.start()
-    os.unlink(small_disk / "filler")
+    filler.unlink()
     before = size_of(daemon)
     harness.wait_until("room is used", lambda: size_of(daemon) > before + 1000)
     wrote = load.stop()
