@@ -118,6 +118,7 @@ static void write_extension(uint64_t *to, const struct draft *draft)
     }
 }
 
+/* Apart from ft_record(), so that its locals are not in the frame when memory is asked about, which goes deepest. */
 static __attribute__((noinline)) void write_record(unsigned call, const struct draft *draft, uint64_t duration,
                                                    uint64_t end, uint64_t bytes)
 {

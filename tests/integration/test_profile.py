@@ -41,7 +41,7 @@ def data_of(tap, trace):
 
 def check_figures(tap, trace, times=1):
     """The script ran so many times."""
-    trace.check_sums()
+    trace.check_accounting()
     assert call_of(trace, "write")["bytes"] >= 300_000 * times
     file = data_of(tap, trace)
     assert (file["writes"], file["written_bytes"]) == (300 * times, 300_000 * times)

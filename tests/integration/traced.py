@@ -82,7 +82,10 @@ class Trace:
     def check_accounting(self):
         """P3: emitted = stored + dropped for every process, and the stored ones are all given back."""
         self.check_sums()
-        if self.summary()["profiled"]:  # there are sums in place of events
+        summary = self.summary()
+        if summary["profiled"]:  # sums in place of events: of stored ones, and of those that are dropped as capped
+            sums = summary["profiled"] - summary["dropped_by_cause"]["capped"]
+            assert summary["stored"] - sums == len(self.events()), (summary["stored"], sums, len(self.events()))
             return
         stored, lines = collections.Counter(), collections.Counter()
         for event in self.events():
