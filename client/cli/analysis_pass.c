@@ -128,8 +128,9 @@ static int start_workers(struct worker *workers, int wanted, struct work *work)
         if (ft_trace_decoder_create(&worker->decoder) < 0) {
             break;
         }
-        if (work->pass->where) {
-            ft_selector_init(&worker->selector, work->pass->where);
+        if (work->pass->where && ft_selector_init(&worker->selector, work->pass->where) < 0) {
+            ft_trace_decoder_destroy(worker->decoder);
+            break;
         }
         worker->state = work->pass->begin(work->pass);
         has_thread = started + 1 < wanted && pthread_create(&worker->thread, NULL, run_worker, worker) == 0;

@@ -193,8 +193,9 @@ static int start_workers(struct worker *workers, int wanted, struct queue *queue
             break;
         }
         worker->queue = queue;
-        if (queue->work->where) {
-            ft_selector_init(&worker->selector, queue->work->where);
+        if (queue->work->where && ft_selector_init(&worker->selector, queue->work->where) < 0) {
+            ft_trace_decoder_destroy(worker->decoder);
+            break;
         }
         ft_scan_part_init(&worker->part, queue->work);
         /* The last one works in this thread. */

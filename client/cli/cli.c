@@ -65,7 +65,7 @@ void ft_cli_warn(const char *format, ...)
     va_end(arguments);
 }
 
-static void *memory_or_exit(void *memory)
+void *ft_cli_memory(void *memory)
 {
     if (!memory) {
         fprintf(stderr, "%s: out of memory\n", cli_name);
@@ -76,17 +76,17 @@ static void *memory_or_exit(void *memory)
 
 void *ft_cli_alloc(size_t bytes)
 {
-    return memory_or_exit(calloc(1, bytes ? bytes : 1));
+    return ft_cli_memory(calloc(1, bytes ? bytes : 1));
 }
 
 void *ft_cli_realloc(void *old, size_t count, size_t item_bytes)
 {
-    return memory_or_exit(reallocarray(old, count ? count : 1, item_bytes ? item_bytes : 1));
+    return ft_cli_memory(reallocarray(old, count ? count : 1, item_bytes ? item_bytes : 1));
 }
 
 char *ft_cli_strdup(const char *text)
 {
-    return memory_or_exit(strdup(text));
+    return ft_cli_memory(strdup(text));
 }
 
 char *ft_cli_format(const char *format, ...)
@@ -96,7 +96,7 @@ char *ft_cli_format(const char *format, ...)
     char *text = NULL;
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
-    return memory_or_exit(length < 0 ? NULL : text);
+    return ft_cli_memory(length < 0 ? NULL : text);
 }
 
 int ft_cli_finish_output(int status)

@@ -23,6 +23,7 @@ void ft_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Memory of the command itself: where there is none, one line and exit 1. Release with free(). */
 void *ft_cli_alloc(size_t bytes);
+void *ft_cli_memory(void *memory); /* the same memory; NULL stands for none left */
 void *ft_cli_realloc(void *old, size_t count, size_t item_bytes);
 char *ft_cli_strdup(const char *text);
 char *ft_cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

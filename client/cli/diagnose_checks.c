@@ -119,7 +119,7 @@ static char *look_at_file(const struct ft_diagnose *diagnose, const struct ft_di
                           const char *condition)
 {
     struct ft_bytes path = finding->file_count ? diagnose->entries.items[finding->files[0].entry].path : FT_BYTES("");
-    char *quoted = ft_filter_quote(path.len ? path.data : "", path.len);
+    char *quoted = ft_cli_memory(ft_filter_quote(path.len ? path.data : "", path.len));
     char *where = ft_cli_format("path=%s && %s", quoted, condition), *word = shell_word(where);
     char *options = ft_cli_format("events --where %s", word);
     free(quoted);

@@ -220,10 +220,10 @@ int ft_event_stream_init(struct ft_event_stream *stream, const struct ft_trace_s
     memset(stream, 0, sizeof(*stream));
     stream->set = set;
     stream->budget_rows = BUDGET_ROWS;
-    if (where) {
-        ft_selector_init(&stream->selector, where);
+    int status = where ? ft_selector_init(&stream->selector, where) : 0;
+    if (status == 0) {
+        status = ft_trace_decoder_create(&stream->decoder);
     }
-    int status = ft_trace_decoder_create(&stream->decoder);
     if (status == 0) {
         make_cursors(stream);
     }

@@ -21,17 +21,18 @@ struct ft_filter;
 
 struct ft_filter_error {
     size_t at; /* byte of the text where it was found */
+    bool is_memory;
     char text[160];
 };
 
-/* NULL with `error` filled where it cannot be understood. */
+/* NULL with `error` filled where it cannot be understood, or there is no memory (is_memory). */
 struct ft_filter *ft_filter_parse(const char *text, struct ft_filter_error *error);
 void ft_filter_destroy(struct ft_filter *filter); /* NULL is fine */
 
 /* A time such as 10ms, in seconds without a unit. False with `error` filled. */
 bool ft_filter_time(const char *text, int64_t *ns, char *error, size_t error_bytes);
 
-/* A value in a filter's language that means exactly these bytes, quoted. A new string. */
+/* A value in a filter's language that means exactly these bytes, quoted. A new string, NULL where there is no memory. */
 char *ft_filter_quote(const char *bytes, size_t count);
 
 /* Whether all of `text` matches. Bytes; * and ? take any of them. Never more than pattern times text steps. */
@@ -50,6 +51,7 @@ struct ft_where {
     struct ft_where_stats *stats; /* added to atomically */
 };
 
+/* NULL where there is no memory. */
 struct ft_where *ft_where_create(const struct ft_filter *filter, const struct ft_trace_set *set);
 void ft_where_destroy(struct ft_where *where); /* NULL is fine */
 
@@ -59,17 +61,18 @@ uint32_t ft_where_columns(const struct ft_where *where);
 /* Whether any event of the block may match, as far as its head tells. Counts the block. */
 bool ft_where_may_match(const struct ft_where *where, struct ft_trace_decoder *decoder, size_t reader, size_t block);
 
-/* One thread's room for selections. */
+/* One thread's room for selections, all of it obtained by _init. */
 struct ft_selector {
     const struct ft_where *where;
-    uint8_t **levels; /* FT_TRACE_BLOCK_ROWS_MAX bytes for each level of the tree */
+    uint8_t *levels; /* FT_TRACE_BLOCK_ROWS_MAX bytes for each level of the tree */
     int64_t *numbers;
     uint8_t *known;
     struct ft_run *runs;
     void *columns; /* of the rows that were picked */
 };
 
-void ft_selector_init(struct ft_selector *selector, const struct ft_where *where);
+/* 0 or -ENOMEM. */
+int ft_selector_init(struct ft_selector *selector, const struct ft_where *where);
 void ft_selector_fini(struct ft_selector *selector);
 /* A byte for each row: whether it matches; valid until the next use. `count`: how many do. */
 const uint8_t *ft_selector_choose(struct ft_selector *selector, size_t reader, const struct ft_rows *rows,

@@ -3,10 +3,10 @@
  * A filter bound to a set: what each test says of a call, a file, a thread, a set of tags, found when it is first asked
  * for. Threads may find the same verdict at once: they store the same byte.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/cli.h"
 #include "client/cli/filter_impl.h"
 #include "client/cli/report.h"
 
@@ -32,36 +32,55 @@ static struct ids ids_of(const struct ft_trace_reader *reader, enum ft_filter_pl
     return (struct ids){0, 0};
 }
 
+/* Room for the verdicts of one test. */
+static int make_tables(const struct ft_trace_set *set, enum ft_filter_place place, struct ft_where_test *test)
+{
+    size_t readers = ft_trace_set_reader_count(set);
+    test->by_id[0] = calloc(readers + 1, sizeof(uint8_t *));
+    test->by_id[1] = calloc(readers + 1, sizeof(uint8_t *));
+    if (!test->by_id[0] || !test->by_id[1]) {
+        return -ENOMEM;
+    }
+    for (size_t r = 0; r < readers; r++) {
+        struct ids ids = ids_of(ft_trace_set_reader(set, r), place);
+        test->by_id[0][r] = calloc(ids.first + 1, 1);
+        test->by_id[1][r] = calloc(ids.second + 1, 1);
+        if (!test->by_id[0][r] || !test->by_id[1][r]) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
 struct ft_where *ft_where_create(const struct ft_filter *filter, const struct ft_trace_set *set)
 {
-    struct ft_where *where = ft_cli_alloc(sizeof(*where));
-    size_t readers = ft_trace_set_reader_count(set);
+    struct ft_where *where = calloc(1, sizeof(*where));
     int64_t end_ns;
+    if (!where) {
+        return NULL;
+    }
     where->filter = filter;
     where->set = set;
-    where->tests = ft_cli_alloc(filter->count * sizeof(*where->tests));
-    where->stats = ft_cli_alloc(sizeof(*where->stats));
+    where->tests = calloc(filter->count, sizeof(*where->tests));
+    where->stats = calloc(1, sizeof(*where->stats));
+    int status = where->tests && where->stats ? 0 : -ENOMEM;
     ft_trace_set_span(set, &where->start_ns, &end_ns);
-    for (size_t i = 0; i < filter->count; i++) {
+    for (size_t i = 0; i < filter->count && status == 0; i++) {
         enum ft_filter_place place = ft_filter_fields[filter->nodes[i].field].place;
-        if (filter->nodes[i].kind != FT_NODE_TEST || place == FT_PLACE_ROW) {
-            continue;
+        if (filter->nodes[i].kind == FT_NODE_TEST && place != FT_PLACE_ROW) {
+            status = make_tables(set, place, &where->tests[i]);
         }
-        for (int k = 0; k < 2; k++) {
-            where->tests[i].by_id[k] = ft_cli_alloc(readers * sizeof(uint8_t *));
-        }
-        for (size_t r = 0; r < readers; r++) {
-            struct ids ids = ids_of(ft_trace_set_reader(set, r), place);
-            where->tests[i].by_id[0][r] = ft_cli_alloc(ids.first);
-            where->tests[i].by_id[1][r] = ft_cli_alloc(ids.second);
-        }
+    }
+    if (status < 0) {
+        ft_where_destroy(where);
+        return NULL;
     }
     return where;
 }
 
 void ft_where_destroy(struct ft_where *where)
 {
-    for (size_t i = 0; where && i < where->filter->count; i++) {
+    for (size_t i = 0; where && where->tests && i < where->filter->count; i++) {
         for (int k = 0; k < 2 && where->tests[i].by_id[k]; k++) {
             for (size_t r = 0; r < ft_trace_set_reader_count(where->set); r++) {
                 free(where->tests[i].by_id[k][r]);

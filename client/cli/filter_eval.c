@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The tree over the rows of a block: one node at a time, all rows of it, a byte for each. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/cli.h"
 #include "client/cli/filter_impl.h"
-
-enum { LEVELS_MAX = 2 * FT_FILTER_DEPTH_MAX + 4 };
 
 struct evaluation {
     struct ft_selector *selector;
@@ -15,16 +13,8 @@ struct evaluation {
     const struct ft_rows *rows;
 };
 
-void ft_selector_init(struct ft_selector *selector, const struct ft_where *where)
-{
-    *selector = (struct ft_selector){.where = where, .levels = ft_cli_alloc(LEVELS_MAX * sizeof(uint8_t *))};
-}
-
 void ft_selector_fini(struct ft_selector *selector)
 {
-    for (size_t i = 0; selector->levels && i < LEVELS_MAX; i++) {
-        free(selector->levels[i]);
-    }
     free(selector->levels);
     free(selector->numbers);
     free(selector->known);
@@ -50,10 +40,6 @@ static struct numbers widened(const struct evaluation *on, unsigned field)
 {
     const struct ft_rows *rows = on->rows;
     struct ft_selector *selector = on->selector;
-    if (!selector->numbers) {
-        selector->numbers = ft_cli_alloc(FT_TRACE_BLOCK_ROWS_MAX * sizeof(*selector->numbers));
-        selector->known = ft_cli_alloc(FT_TRACE_BLOCK_ROWS_MAX);
-    }
     for (size_t i = 0; i < rows->count; i++) {
         switch (field) {
         case FT_FIELD_BYTES:
@@ -176,19 +162,11 @@ static void test_all(const struct evaluation *on, size_t node, uint8_t *out)
     }
 }
 
-static uint8_t *level_room(struct ft_selector *selector, size_t level)
-{
-    if (!selector->levels[level]) {
-        selector->levels[level] = ft_cli_alloc(FT_TRACE_BLOCK_ROWS_MAX);
-    }
-    return selector->levels[level];
-}
-
 /* Bytes are 0 or 1. A left child has its parent's level, so that a long chain of && needs two. */
 static uint8_t *evaluate(const struct evaluation *on, size_t node_index, size_t level)
 {
     const struct ft_filter_node *node = &on->where->filter->nodes[node_index];
-    uint8_t *out = level_room(on->selector, level);
+    uint8_t *out = on->selector->levels + level * FT_TRACE_BLOCK_ROWS_MAX;
     if (node->kind == FT_NODE_TEST) {
         test_all(on, node_index, out);
         return out;
@@ -238,6 +216,35 @@ const uint8_t *ft_selector_choose(struct ft_selector *selector, size_t reader, c
 #define ITEM_BYTES(column) +sizeof(*((struct ft_rows *)NULL)->column)
 enum { ROW_BYTES = 0 COLUMNS(ITEM_BYTES) };
 
+/* How many levels evaluate() uses below this node. */
+static size_t levels_of(const struct ft_filter *filter, size_t node_index)
+{
+    const struct ft_filter_node *node = &filter->nodes[node_index];
+    if (node->kind == FT_NODE_TEST) {
+        return 1;
+    }
+    size_t left = levels_of(filter, node->left);
+    size_t right = node->kind == FT_NODE_NOT ? 0 : 1 + levels_of(filter, node->right);
+    return left > right ? left : right;
+}
+
+/* Room that is not used is never touched. */
+int ft_selector_init(struct ft_selector *selector, const struct ft_where *where)
+{
+    size_t rows = FT_TRACE_BLOCK_ROWS_MAX;
+    *selector = (struct ft_selector){.where = where,
+                                     .levels = malloc(rows * levels_of(where->filter, where->filter->root)),
+                                     .numbers = malloc(rows * sizeof(*selector->numbers)),
+                                     .known = malloc(rows),
+                                     .runs = malloc(rows * sizeof(*selector->runs)),
+                                     .columns = malloc(rows * ROW_BYTES)};
+    if (!selector->levels || !selector->numbers || !selector->known || !selector->runs || !selector->columns) {
+        ft_selector_fini(selector);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
 static void pick_column(const void *from, size_t item_bytes, const uint8_t *chosen, size_t count, uint8_t *to)
 {
     const uint8_t *at = from;
@@ -268,10 +275,6 @@ void ft_selector_pick(struct ft_selector *selector, size_t reader, const struct 
 {
     size_t count;
     const uint8_t *chosen = ft_selector_choose(selector, reader, rows, &count);
-    if (!selector->columns) {
-        selector->columns = ft_cli_realloc(NULL, FT_TRACE_BLOCK_ROWS_MAX, ROW_BYTES);
-        selector->runs = ft_cli_realloc(NULL, FT_TRACE_BLOCK_ROWS_MAX, sizeof(*selector->runs));
-    }
     *out = (struct ft_rows){.runs = selector->runs};
     for (size_t r = 0; r < rows->run_count; r++) {
         struct ft_run run = {.thread = rows->runs[r].thread, .first = (uint32_t)out->count};

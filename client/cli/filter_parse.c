@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/cli.h"
 #include "client/cli/filter_impl.h"
 
 enum { NOTHING = UINT16_MAX };
@@ -29,6 +28,16 @@ static __attribute__((format(printf, 3, 4))) uint16_t wrong(struct parser *parse
     vsnprintf(parser->error->text, sizeof(parser->error->text), format, arguments);
     va_end(arguments);
     return NOTHING;
+}
+
+static void *alloc(struct parser *parser, size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+    if (!memory) {
+        parser->error->is_memory = true;
+        wrong(parser, parser->at, "out of memory");
+    }
+    return memory;
 }
 
 static void skip_blanks(struct parser *parser)
@@ -96,8 +105,11 @@ static char unescape(struct parser *parser)
 static char *take_quoted(struct parser *parser, size_t *count)
 {
     size_t begin = parser->at;
-    char quote = parser->text[parser->at++], *out = ft_cli_alloc(parser->count - begin + 1);
+    char quote = parser->text[parser->at++], *out = alloc(parser, parser->count - begin + 1);
     *count = 0;
+    if (!out) {
+        return NULL;
+    }
     while (parser->at < parser->count && parser->text[parser->at] != quote) {
         out[(*count)++] = quote == '"' ? unescape(parser) : parser->text[parser->at++];
     }
@@ -126,9 +138,8 @@ static char *take_value(struct parser *parser, bool is_key, size_t *count)
         wrong(parser, begin, is_key ? "the tag's name is missing" : "a value is missing");
         return NULL;
     }
-    char *out = ft_cli_alloc(*count + 1);
-    memcpy(out, parser->text + begin, *count);
-    return out;
+    char *out = alloc(parser, *count + 1);
+    return out ? memcpy(out, parser->text + begin, *count) : NULL;
 }
 
 static int take_field(struct parser *parser, struct ft_filter_node *test)
@@ -273,9 +284,12 @@ static uint16_t parse_or(struct parser *parser)
 
 struct ft_filter *ft_filter_parse(const char *text, struct ft_filter_error *error)
 {
-    struct ft_filter *filter = ft_cli_alloc(sizeof(*filter));
-    struct parser parser = {.text = text, .count = strlen(text), .filter = filter, .error = error};
+    struct parser parser = {.text = text, .count = strlen(text), .error = error};
     memset(error, 0, sizeof(*error));
+    struct ft_filter *filter = parser.filter = alloc(&parser, sizeof(*filter));
+    if (!filter) {
+        return NULL;
+    }
     uint16_t root = parse_or(&parser);
     skip_blanks(&parser);
     if (root != NOTHING && parser.at < parser.count) {

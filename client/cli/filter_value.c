@@ -2,9 +2,9 @@
 /* Fields, numbers with units, and patterns. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/cli.h"
 #include "client/cli/filter_impl.h"
 
 #define IS_TEXT false
@@ -228,7 +228,10 @@ bool ft_filter_glob(const char *pattern, size_t pattern_count, const char *text,
 char *ft_filter_quote(const char *bytes, size_t count)
 {
     static const char digits[] = "0123456789abcdef";
-    char *quoted = ft_cli_alloc(4 * count + 3), *at = quoted;
+    char *quoted = malloc(4 * count + 3), *at = quoted;
+    if (!quoted) {
+        return NULL;
+    }
     *at++ = '"';
     for (size_t i = 0; i < count; i++) {
         unsigned char byte = (unsigned char)bytes[i];

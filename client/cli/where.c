@@ -22,6 +22,9 @@ static int parse(struct ft_report_where *where, const char *text)
     if (where->filter) {
         return FT_STATUS_DONE;
     }
+    if (error.is_memory) {
+        ft_cli_memory(NULL);
+    }
     size_t from = error.at > SHOWN_BYTES ? error.at - SHOWN_BYTES : 0, left = strlen(text) - error.at;
     return ft_cli_fail_usage("--where, column %zu: %s, at the ^ in: %s%.*s^%.*s%s", error.at + 1, error.text,
                              from ? "..." : "", (int)(error.at - from), text + from,
@@ -46,7 +49,7 @@ int ft_report_where_open(struct ft_report_where *where, const char *text, const 
     if (status != FT_STATUS_DONE) {
         release(where);
     } else if (where->filter) {
-        where->bound = ft_where_create(where->filter, *set);
+        where->bound = ft_cli_memory(ft_where_create(where->filter, *set));
     }
     return status;
 }
