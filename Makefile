@@ -106,6 +106,7 @@ DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs $(PKG_DAEMON)) $(PROTO_LIBS)
 PROTO_SRC := $(wildcard proto/*.c)
 PROTO_DEF := $(wildcard proto/*.proto)
 DAEMON_SRC := $(wildcard daemon/*.c)
+TRACE_SRC := $(wildcard client/trace/*.c)
 CLI_SRC := $(wildcard client/cli/*.c)
 SHIM_SRC := $(wildcard client/shim/*.c client/shim/*.S)
 ANNOTATE_SRC := $(wildcard client/annotate/*.c)
@@ -120,6 +121,7 @@ PROTO_GEN_H := $(PROTO_DEF:%.proto=$(O)/gen/%.pb-c.h)
 PROTO_GEN_O := $(PROTO_DEF:%.proto=$(O)/obj/gen/%.pb-c.o)
 PROTO_OBJ := $(call object,obj,$(PROTO_SRC)) $(PROTO_GEN_O)
 DAEMON_OBJ := $(call object,obj,$(DAEMON_SRC))
+TRACE_OBJ := $(call object,obj,$(TRACE_SRC))
 CLI_OBJ := $(call object,obj,$(CLI_SRC))
 SHIM_OBJ := $(call object,obj,$(SHIM_SRC))
 SHIM_UNIT_OBJ := $(call object,obj/unit-shim,$(SHIM_SRC))
@@ -127,6 +129,8 @@ ANNOTATE_OBJ := $(call object,obj,$(ANNOTATE_SRC))
 SLURM_OBJ := $(call object,obj,$(SLURM_SRC))
 
 PROTO_LIB := $(O)/lib/libflowtap-proto.a
+# What the command takes from libflowtap-trace, its inner parts too.
+TRACE_PARTS := $(O)/obj/trace.a
 DAEMON_UNIT_LIB := $(O)/obj/unit-daemon.a
 CLI_UNIT_LIB := $(O)/obj/unit-cli.a
 
@@ -183,9 +187,10 @@ $(O)/obj/%.o: %.c $(FLAGS_FILE) | $(PROTO_GEN_H)
 	$(Q)$(CC) $(HOST_CFLAGS) $(DEPEND) -c -o $@ $<
 
 $(PROTO_LIB): $(PROTO_OBJ)
+$(TRACE_PARTS): $(TRACE_OBJ)
 $(DAEMON_UNIT_LIB): $(filter-out %/main.o,$(DAEMON_OBJ))
 $(CLI_UNIT_LIB): $(filter-out %/main.o,$(CLI_OBJ))
-$(PROTO_LIB) $(DAEMON_UNIT_LIB) $(CLI_UNIT_LIB):
+$(PROTO_LIB) $(TRACE_PARTS) $(DAEMON_UNIT_LIB) $(CLI_UNIT_LIB):
 	$(call say,AR)
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -196,7 +201,7 @@ $(O)/bin/flowtapd: $(DAEMON_OBJ) $(PROTO_LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(HOST_LDFLAGS) -o $@ $^ $(DAEMON_LIBS)
 
-$(O)/bin/flowtap: $(CLI_OBJ) $(PROTO_LIB)
+$(O)/bin/flowtap: $(CLI_OBJ) $(TRACE_PARTS) $(PROTO_LIB)
 	$(call say,LD)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(HOST_LDFLAGS) -o $@ $^ $(PROTO_LIBS)

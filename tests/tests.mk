@@ -36,8 +36,8 @@ $(UNIT_BIN): $(O)/%: $(O)/obj/%.o $(PROTO_LIB)
 $(call unit_bin,proto): $(call unit_helpers,proto)
 $(call unit_bin,daemon): $(call unit_helpers,daemon) $(DAEMON_UNIT_LIB)
 $(call unit_bin,daemon): UNIT_LINK = $(DAEMON_UNIT_LIB)
-$(call unit_bin,cli): $(call unit_helpers,cli) $(CLI_UNIT_LIB)
-$(call unit_bin,cli): UNIT_LINK = $(CLI_UNIT_LIB)
+$(call unit_bin,cli): $(call unit_helpers,cli) $(CLI_UNIT_LIB) $(TRACE_PARTS)
+$(call unit_bin,cli): UNIT_LINK = $(CLI_UNIT_LIB) $(TRACE_PARTS)
 $(call unit_bin,shim): $(call unit_helpers,shim) $(SHIM_UNIT_OBJ)
 
 .PHONY: unit

@@ -53,8 +53,8 @@ static unsigned group_of(const struct ft_trace_reader *reader, unsigned call)
 static struct ft_call_sum *sum_of_call(struct ft_calls *calls, const struct ft_trace_reader *reader, unsigned call)
 {
     char room[32];
-    const char *name = ft_report_call_name(reader, call, room, sizeof(room));
-    struct ft_call_sum *sum = sum_of(calls, false, ft_report_call_category(reader, call), name);
+    const char *name = ft_call_name_find(reader, call, room, sizeof(room));
+    struct ft_call_sum *sum = sum_of(calls, false, ft_call_name_category(reader, call), name);
     sum->group = group_of(reader, call);
     return sum;
 }

@@ -55,7 +55,7 @@ static uint8_t (*make_flags(const struct ft_trace_set *set))[FT_TRACE_CALL_MAX]
         for (unsigned call = 0; call < FT_TRACE_CALL_MAX; call++) {
             char room[32];
             flags[r][call] =
-                flags_of(ft_report_call_name(reader, call, room, sizeof(room)), ft_report_call_category(reader, call));
+                flags_of(ft_call_name_find(reader, call, room, sizeof(room)), ft_call_name_category(reader, call));
         }
     }
     return flags;

@@ -175,7 +175,7 @@ static uint64_t dropped_kernel_like(const struct ft_trace_set *set, const struct
     for (size_t i = 0; i < process->record->dropped_calls_count; i++) {
         const struct ft_trace_dropped *dropped = &process->record->dropped_calls[i];
         char room[32];
-        const char *name = ft_report_call_name(reader, dropped->call, room, sizeof(room));
+        const char *name = ft_call_name_find(reader, dropped->call, room, sizeof(room));
         bytes += ft_count_kernel_sides(name, (unsigned)ft_call_group(dropped->call)) * dropped->bytes;
     }
     return bytes;

@@ -169,8 +169,8 @@ static struct ft_pass_call (*make_calls(const struct ft_trace_set *set))[FT_TRAC
         for (unsigned call = 0; call < FT_TRACE_CALL_MAX; call++) {
             const struct ft_trace_call *record = ft_trace_reader_call(reader, call);
             char room[32];
-            const char *name = ft_report_call_name(reader, call, room, sizeof(room));
-            const char *category = ft_report_call_category(reader, call);
+            const char *name = ft_call_name_find(reader, call, room, sizeof(room));
+            const char *category = ft_call_name_category(reader, call);
             unsigned group = record ? record->group : (unsigned)ft_call_group(call);
             calls[r][call] = (struct ft_pass_call){.group = (uint8_t)group,
                                                    .stream = (uint8_t)ft_count_of_stream(name, category, group),

@@ -7,8 +7,8 @@
 #ifndef FT_CLI_ANALYSIS_PASS_H
 #define FT_CLI_ANALYSIS_PASS_H
 
-#include "client/cli/filter.h"
 #include "client/cli/progress.h"
+#include "client/trace/filter.h"
 #include "proto/trace_set.h"
 
 /* What reports go by of a call, looked up once. */

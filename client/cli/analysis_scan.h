@@ -13,8 +13,8 @@
 #include "client/cli/analysis_process_times.h"
 #include "client/cli/analysis_reuse.h"
 #include "client/cli/analysis_scan_files.h"
-#include "client/cli/filter.h"
 #include "client/cli/progress.h"
+#include "client/trace/filter.h"
 #include "proto/trace_set.h"
 
 struct ft_process_sum {

@@ -31,8 +31,8 @@ static struct ft_scan_call make_call(const struct ft_trace_reader *reader, unsig
 {
     const struct ft_trace_call *record = ft_trace_reader_call(reader, call);
     char room[32];
-    const char *name = ft_report_call_name(reader, call, room, sizeof(room));
-    const char *category = ft_report_call_category(reader, call);
+    const char *name = ft_call_name_find(reader, call, room, sizeof(room));
+    const char *category = ft_call_name_category(reader, call);
     unsigned group = record ? record->group : (unsigned)ft_call_group(call);
     unsigned stream = ft_count_of_stream(name, category, group);
     enum ft_side side = side_of(group), bytes_side = side;

@@ -5,11 +5,11 @@
 
 #include "client/cli/analysis_job.h"
 #include "client/cli/cli.h"
-#include "client/cli/filter.h"
 #include "client/cli/report.h"
 #include "client/cli/timeline.h"
 #include "client/cli/units.h"
 #include "client/cli/where.h"
+#include "client/trace/filter.h"
 
 enum { JSON_BINS = 100 };
 

@@ -40,8 +40,8 @@ void ft_event_facts_find(struct ft_event_facts *facts, const struct ft_trace_set
     facts->t_ns = event->ts_ns - trace_start_ns;
     facts->host = ft_trace_set_host_name(set, ft_trace_set_reader_host(set, event->reader));
     if (row->kind == FT_EVENT_CALL) {
-        facts->name = FT_BYTES(ft_report_call_name(reader, row->call, facts->room, sizeof(facts->room)));
-        facts->category = FT_BYTES(ft_report_call_category(reader, row->call));
+        facts->name = FT_BYTES(ft_call_name_find(reader, row->call, facts->room, sizeof(facts->room)));
+        facts->category = FT_BYTES(ft_call_name_category(reader, row->call));
     } else {
         facts->name = ft_trace_reader_name(reader, row->name);
         facts->category = ft_trace_reader_name(reader, row->category);

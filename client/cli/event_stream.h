@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "client/cli/filter.h"
+#include "client/trace/filter.h"
 
 struct ft_stream_event {
     struct ft_event event;

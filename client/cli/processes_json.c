@@ -109,7 +109,7 @@ static void put_in_call(struct ft_json *json, const struct ft_trace_set *set,
         char room[32];
         ft_json_begin_object(json);
         put_if(json, "tid", in->tid != 0, in->tid);
-        ft_json_member_string(json, "call", ft_report_call_name(reader, in->call, room, sizeof(room)));
+        ft_json_member_string(json, "call", ft_call_name_find(reader, in->call, room, sizeof(room)));
         ft_report_json_bytes(json, "path", ft_trace_reader_file_path(reader, in->file));
         put_when(json, "since", set, process->reader, in->since_ns);
         ft_json_end_object(json);

@@ -153,7 +153,7 @@ static void add_in_call(struct ft_table *table, const struct ft_trace_set *set,
     struct ft_bytes path = ft_trace_reader_file_path(reader, in->file);
     char room[32], *indent = indentation(depth + 1);
     struct ft_unit_text how_long;
-    const char *call = ft_report_call_name(reader, in->call, room, sizeof(room));
+    const char *call = ft_call_name_find(reader, in->call, room, sizeof(room));
     int64_t until = process->record->end_ns;
     char *line = ft_cli_format("%sin %s%s%.*s%s%s (thread %u)", indent, call, path.len ? " of " : "", (int)path.len,
                                path.len ? path.data : "", until ? " when it ended, for " : " since it was last seen",

@@ -7,6 +7,7 @@
 #include "client/cli/json.h"
 #include "client/cli/options.h"
 #include "client/cli/table.h"
+#include "client/trace/call_name.h"
 #include "proto/trace_set.h"
 
 /*
@@ -39,9 +40,5 @@ void ft_report_print_problem(const struct ft_screen *screen, const struct ft_tra
 
 /* The member `gaps`. */
 void ft_report_json_gaps(struct ft_json *json, const struct ft_job *job);
-
-/* Of the file itself, else of this build's table; "call N" in `room` where neither knows it. */
-const char *ft_report_call_name(const struct ft_trace_reader *reader, unsigned call, char *room, size_t room_bytes);
-const char *ft_report_call_category(const struct ft_trace_reader *reader, unsigned call);
 
 #endif

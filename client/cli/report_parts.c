@@ -5,7 +5,6 @@
 
 #include "client/cli/report.h"
 #include "client/cli/units.h"
-#include "proto/calls.h"
 
 void ft_report_json_bytes(struct ft_json *json, const char *key, struct ft_bytes bytes)
 {
@@ -82,21 +81,4 @@ void ft_report_json_gaps(struct ft_json *json, const struct ft_job *job)
         ft_json_end_object(json);
     }
     ft_json_end_array(json);
-}
-
-const char *ft_report_call_name(const struct ft_trace_reader *reader, unsigned call, char *room, size_t room_bytes)
-{
-    const struct ft_trace_call *record = ft_trace_reader_call(reader, call);
-    const char *name = record && record->name.len ? record->name.data : ft_call_name(call);
-    if (!name) {
-        snprintf(room, room_bytes, "call %u", call);
-        name = room;
-    }
-    return name;
-}
-
-const char *ft_report_call_category(const struct ft_trace_reader *reader, unsigned call)
-{
-    const struct ft_trace_call *record = ft_trace_reader_call(reader, call);
-    return record && record->category.len ? record->category.data : ft_category_name(ft_call_category(call));
 }

@@ -3,8 +3,8 @@
 #ifndef FT_CLI_WHERE_H
 #define FT_CLI_WHERE_H
 
-#include "client/cli/filter.h"
 #include "client/cli/options.h"
+#include "client/trace/filter.h"
 
 #define FT_OPTION_WHERE(values, member)                                                                          \
     {FT_OPTION_STRING,         'w', "where", "EXPRESSION", "only events of which this holds, such as 'dur>1ms'", \

@@ -10,7 +10,8 @@ import tree
 ALLOWED = {
     "proto": [],
     "daemon": ["proto"],
-    "client/cli": ["proto"],
+    "client/trace": ["proto"],
+    "client/cli": ["proto", "client/trace"],
     "client/annotate": ["proto"],
     "client/slurm": [],
     "client/shim": ["proto"],

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "client/cli/event_stream.h"
-#include "client/cli/filter_impl.h"
+#include "client/trace/filter_impl.h"
 #include "proto/calls.h"
 #include "tests/unit/cli/traces.h"
 

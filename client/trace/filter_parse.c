@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/filter_impl.h"
+#include "client/trace/filter_impl.h"
 
 enum { NOTHING = UINT16_MAX };
 

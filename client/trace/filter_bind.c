@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/filter_impl.h"
-#include "client/cli/report.h"
+#include "client/trace/call_name.h"
+#include "client/trace/filter_impl.h"
 
 struct ids {
     size_t first, second; /* how many of by_id[0] and [1], for a reader */
@@ -152,9 +152,9 @@ static uint8_t find_call(const struct ft_where *where, const struct ft_filter_no
     case FT_FIELD_KIND:
         return of_text(test, FT_BYTES(ft_event_kind_name(FT_EVENT_CALL)));
     case FT_FIELD_CAT:
-        return of_known_text(test, FT_BYTES(ft_report_call_category(reader, call)));
+        return of_known_text(test, FT_BYTES(ft_call_name_category(reader, call)));
     default:
-        return of_text(test, FT_BYTES(ft_report_call_name(reader, call, room, sizeof(room))));
+        return of_text(test, FT_BYTES(ft_call_name_find(reader, call, room, sizeof(room))));
     }
 }
 

@@ -3,7 +3,7 @@
  * Whether a block can hold an event that matches, by its head: the tree over what is known of all rows with one call
  * and class of file. Each node says whether it can be true and whether it can be false of such a row.
  */
-#include "client/cli/filter_impl.h"
+#include "client/trace/filter_impl.h"
 
 struct may {
     bool be_true, be_false;

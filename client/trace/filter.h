@@ -12,8 +12,8 @@
  * A filter is parsed once to a small tree. ft_where binds it to a set: names are looked up and compared once for each
  * record, not for each event. Blocks whose heads show that none of their events can match need not be decoded.
  */
-#ifndef FT_CLI_FILTER_H
-#define FT_CLI_FILTER_H
+#ifndef FT_TRACE_FILTER_H
+#define FT_TRACE_FILTER_H
 
 #include "proto/trace_set.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/filter_impl.h"
+#include "client/trace/filter_impl.h"
 
 #define IS_TEXT false
 #define IS_NUMBER true

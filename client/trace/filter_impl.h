@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* What the files of the filter share. */
-#ifndef FT_CLI_FILTER_IMPL_H
-#define FT_CLI_FILTER_IMPL_H
+#ifndef FT_TRACE_FILTER_IMPL_H
+#define FT_TRACE_FILTER_IMPL_H
 
-#include "client/cli/filter.h"
+#include "client/trace/filter.h"
 
 enum { FT_FILTER_NODES_MAX = 512, FT_FILTER_DEPTH_MAX = 64 };
 

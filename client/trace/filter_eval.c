@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/filter_impl.h"
+#include "client/trace/filter_impl.h"
 
 struct evaluation {
     struct ft_selector *selector;
