@@ -258,7 +258,7 @@ int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *st
     ft_process_identify(process, find_relative(daemon, process, before), daemon->config.private);
     if (before)
         replace_image(daemon, before, process);
-    process->mode = ft_mode_of_process(&daemon->config, process);
+    process->mode = ft_mode_of_process(daemon, process);
     struct ft_job *job = ft_job_get(daemon, process);
     if (!job)
         return -ENOMEM;
@@ -344,7 +344,7 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
         ft_answer(daemon, socket_fd, peer.uid, (enum ft_message)message.attach.kind);
         return 0;
     }
-    if (ft_mode_of_user(&daemon->config, peer.uid) == FT_MODE_OFF) {
+    if (ft_mode_of_user(daemon, peer.uid) == FT_MODE_OFF) {
         close(message.fd);
         return 0;
     }

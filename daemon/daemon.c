@@ -55,7 +55,7 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct ft_daemon *daemon = handle->data;
     if (number == SIGHUP)
-        ft_service_reload(daemon);
+        ft_reload_start(daemon);
     else
         ft_daemon_end(daemon, FT_GAP_DAEMON_STOPPED);
 }
@@ -86,6 +86,7 @@ static void on_housekeeping(uv_timer_t *timer)
     ft_retain_tick(daemon, now_ns);
     ft_metrics_tick(daemon, now_ns);
     ft_service_tick(daemon, now_ns);
+    ft_reload_tick(daemon, now_ns);
 }
 
 static void start_signals(struct ft_daemon *daemon)
@@ -116,7 +117,9 @@ int ft_daemon_init(struct ft_daemon *daemon)
     ft_retain_init(&daemon->retain);
     ft_mounts_init(&daemon->mounts);
     ft_users_init(&daemon->users, (uint32_t)config->max_processes_per_user, (uint64_t)config->max_user_memory_bytes);
-    int r = uv_loop_init(&daemon->loop);
+    int r = ft_user_modes_make(&daemon->user_modes, config->user_modes);
+    if (r == 0)
+        r = uv_loop_init(&daemon->loop);
     if (r < 0)
         return r;
     start_signals(daemon); // from here on an end is a clean one
@@ -197,4 +200,5 @@ void ft_daemon_fini(struct ft_daemon *daemon)
     ft_users_fini(&daemon->users);
     ft_mounts_fini(&daemon->mounts);
     ft_clock_fini(&daemon->clock);
+    ft_user_modes_fini(&daemon->user_modes);
 }

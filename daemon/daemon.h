@@ -20,11 +20,13 @@
 #include "daemon/mounts.h"
 #include "daemon/options.h"
 #include "daemon/private.h"
+#include "daemon/reload.h"
 #include "daemon/reserve.h"
 #include "daemon/retain.h"
 #include "daemon/service.h"
 #include "daemon/status.h"
 #include "daemon/store.h"
+#include "daemon/user_modes.h"
 #include "daemon/users.h"
 
 struct ft_successor;
@@ -33,6 +35,7 @@ enum { FT_DAEMON_PIDS = 4096 }; // buckets of the table of pids
 
 struct ft_daemon {
     struct ft_config config;
+    struct ft_user_modes user_modes;  // of config.user_modes
     const struct ft_options *options; // to read the configuration again
     uv_loop_t loop;
     struct ft_clock_pairs clock;
@@ -43,6 +46,7 @@ struct ft_daemon {
     struct ft_private private;
     struct ft_store store;
     struct ft_service service;
+    struct ft_reload reload;
     struct ft_hook hook;
     unsigned asked_count; // questions that workers answer
     struct ft_retain retain;

@@ -2,7 +2,6 @@
 #include "daemon/mode.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +33,7 @@ int ft_mode_parse(const char *text, enum ft_mode *out)
     return parse(text, strlen(text), out);
 }
 
-// One entry of a list: its name's bytes, its mode, and what follows. False where it is none.
-static bool next_entry(const char **list, const char **name, size_t *name_bytes, enum ft_mode *mode)
+bool ft_mode_next_entry(const char **list, const char **name, size_t *name_bytes, enum ft_mode *mode)
 {
     const char *entry = *list, *end = strchrnul(entry, ',');
     const char *equals = memchr(entry, '=', (size_t)(end - entry));
@@ -53,39 +51,21 @@ bool ft_mode_is_list(const char *text)
     size_t name_bytes;
     enum ft_mode mode;
     while (*text)
-        if (!next_entry(&text, &name, &name_bytes, &mode))
+        if (!ft_mode_next_entry(&text, &name, &name_bytes, &mode))
             return false;
     return true;
 }
 
-static bool is_user(const char *name, size_t bytes, uint32_t uid)
+enum ft_mode ft_mode_of_user(const struct ft_daemon *daemon, uint32_t uid)
 {
-    char copy[64], strings[4096], *end;
-    struct passwd entry, *user = NULL;
-    if (bytes >= sizeof(copy))
-        return false;
-    memcpy(copy, name, bytes);
-    copy[bytes] = '\0';
-    unsigned long number = strtoul(copy, &end, 10);
-    if (!*end)
-        return number == uid;
-    return getpwnam_r(copy, &entry, strings, sizeof(strings), &user) == 0 && user && user->pw_uid == uid;
-}
-
-enum ft_mode ft_mode_of_user(const struct ft_config *config, uint32_t uid)
-{
-    const char *list = config->user_modes, *name;
-    size_t name_bytes;
     enum ft_mode mode;
-    while (*list && next_entry(&list, &name, &name_bytes, &mode))
-        if (is_user(name, name_bytes, uid))
-            return mode;
-    return ft_mode_parse(config->mode, &mode) < 0 ? FT_MODE_TRACE : mode;
+    return ft_user_modes_find(&daemon->user_modes, uid,
+                              ft_mode_parse(daemon->config.mode, &mode) < 0 ? FT_MODE_TRACE : mode);
 }
 
-enum ft_mode ft_mode_of_process(const struct ft_config *config, const struct ft_process *process)
+enum ft_mode ft_mode_of_process(const struct ft_daemon *daemon, const struct ft_process *process)
 {
-    enum ft_mode mode = ft_mode_of_user(config, process->uid), own;
+    enum ft_mode mode = ft_mode_of_user(daemon, process->uid), own;
     struct ft_bytes value;
     if (ft_identity_variable(process->environment, "FLOWTAP_MODE", &value) && parse(value.data, value.len, &own) == 0 &&
         own > mode)

@@ -6,11 +6,12 @@
 #define FT_DAEMON_MODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "proto/trace_event.h"
 
-struct ft_config;
+struct ft_daemon;
 struct ft_drain;
 struct ft_job;
 struct ft_process;
@@ -31,11 +32,14 @@ int ft_mode_parse(const char *text, enum ft_mode *out);
 // "NAME=MODE,…" as of user_modes: false where it is none. A user is a name or a number.
 bool ft_mode_is_list(const char *text);
 
-// The configuration's for a user.
-enum ft_mode ft_mode_of_user(const struct ft_config *config, uint32_t uid);
+// Takes one entry of a list: its name's bytes, its mode; *list is what follows then. False where it is none.
+bool ft_mode_next_entry(const char **list, const char **name, size_t *name_bytes, enum ft_mode *mode);
+
+// The configuration's for a user. The loop's, or before it runs.
+enum ft_mode ft_mode_of_user(const struct ft_daemon *daemon, uint32_t uid);
 
 // The same, narrowed by what the process's environment says.
-enum ft_mode ft_mode_of_process(const struct ft_config *config, const struct ft_process *process);
+enum ft_mode ft_mode_of_process(const struct ft_daemon *daemon, const struct ft_process *process);
 
 // Puts an event where the process's mode wants it. 0, or -errno of the writer.
 int ft_mode_put(struct ft_drain *drain, struct ft_process *process, struct ft_event *event);

@@ -23,7 +23,4 @@ void ft_service_tick(struct ft_daemon *daemon, int64_t now_ns);
 
 void ft_service_notify(const struct ft_daemon *daemon, const char *state);
 
-// SIGHUP: the configuration is read again.
-void ft_service_reload(struct ft_daemon *daemon);
-
 #endif

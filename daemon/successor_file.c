@@ -107,7 +107,7 @@ static void go_on_with(struct ft_successor *successor, struct ft_successor_chain
         return;
     }
     process->job = job;
-    process->mode = ft_mode_of_process(&job->daemon->config, process);
+    process->mode = ft_mode_of_process(job->daemon, process);
     job->is_capped |= process->dropped[FT_CAUSE_CAPPED] > 0;
     if (stored) {
         stored->process = process;

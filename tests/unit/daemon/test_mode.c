@@ -6,9 +6,10 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "daemon/config.h"
+#include "daemon/daemon.h"
 #include "daemon/mode.h"
 #include "daemon/process.h"
 
@@ -39,12 +40,27 @@ static void a_list_of_user_modes_is_checked(void **state)
 
 static void a_users_mode_stands_in_place_of_the_sites(void **state)
 {
-    struct ft_config config = {.mode = (char *)"profile", .user_modes = (char *)"root=off,1234=trace,77=off"};
+    struct ft_daemon *daemon = *state;
+    daemon->config.mode = (char *)(uintptr_t)"profile";
+    assert_int_equal(ft_user_modes_make(&daemon->user_modes, "root=off,1234=trace,77=off,1234=off,no such user=off"),
+                     0);
+    assert_int_equal(ft_mode_of_user(daemon, 0), FT_MODE_OFF);
+    assert_int_equal(ft_mode_of_user(daemon, 1234), FT_MODE_TRACE);
+    assert_int_equal(ft_mode_of_user(daemon, 77), FT_MODE_OFF);
+    assert_int_equal(ft_mode_of_user(daemon, 78), FT_MODE_PROFILE);
+    assert_int_equal(daemon->user_modes.unknown, 1);
+    ft_user_modes_fini(&daemon->user_modes);
+    assert_int_equal(ft_mode_of_user(daemon, 0), FT_MODE_PROFILE);
+}
+
+static void numbers_beyond_uids_are_nobodys(void **state)
+{
+    struct ft_user_modes modes;
     (void)state;
-    assert_int_equal(ft_mode_of_user(&config, 0), FT_MODE_OFF);
-    assert_int_equal(ft_mode_of_user(&config, 1234), FT_MODE_TRACE);
-    assert_int_equal(ft_mode_of_user(&config, 77), FT_MODE_OFF);
-    assert_int_equal(ft_mode_of_user(&config, 78), FT_MODE_PROFILE);
+    assert_int_equal(ft_user_modes_make(&modes, "4294967296=off,18446744073709551616=off"), 0);
+    assert_int_equal(modes.unknown, 2);
+    assert_int_equal(ft_user_modes_find(&modes, 0, FT_MODE_TRACE), FT_MODE_TRACE);
+    ft_user_modes_fini(&modes);
 }
 
 struct wish {
@@ -63,13 +79,25 @@ static void a_process_may_ask_for_less_not_for_more(void **state)
         {"trace", "FLOWTAP_MODE=nothing", FT_MODE_TRACE},
         {"profile", "A=b", FT_MODE_PROFILE},
     };
-    (void)state;
+    struct ft_daemon *daemon = *state;
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
-        struct ft_config config = {.mode = (char *)wishes[i].mode, .user_modes = (char *)""};
         struct ft_process process = {
             .environment = {.data = wishes[i].environment, .len = strlen(wishes[i].environment) + 1}};
-        assert_int_equal(ft_mode_of_process(&config, &process), wishes[i].wanted);
+        daemon->config.mode = (char *)(uintptr_t)wishes[i].mode;
+        assert_int_equal(ft_mode_of_process(daemon, &process), wishes[i].wanted);
     }
+}
+
+static int make_daemon(void **state)
+{
+    *state = calloc(1, sizeof(struct ft_daemon));
+    return *state ? 0 : -1;
+}
+
+static int free_daemon(void **state)
+{
+    free(*state);
+    return 0;
 }
 
 int main(void)
@@ -77,7 +105,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_of_user_modes_is_checked),
         cmocka_unit_test(a_users_mode_stands_in_place_of_the_sites),
+        cmocka_unit_test(numbers_beyond_uids_are_nobodys),
         cmocka_unit_test(a_process_may_ask_for_less_not_for_more),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_daemon, free_daemon);
 }
