@@ -6,10 +6,10 @@
 
 #include "client/cli/analysis_count.h"
 #include "client/cli/analysis_parents.h"
-#include "client/cli/analysis_starts.h"
 #include "client/cli/cli.h"
 #include "client/cli/map.h"
 #include "client/cli/report.h"
+#include "client/trace/starts.h"
 #include "proto/calls.h"
 
 /* A circle of images in a damaged file ends here. */
@@ -69,25 +69,6 @@ static bool intern(struct ft_map *map, const struct ft_bytes *fields, size_t cou
     return is_new;
 }
 
-/* A pid is not another process's so soon. */
-#define FT_JOB_STARTING_NS INT64_C(60000000000)
-
-/* The daemon ended while this process ran, and another went on with it. */
-static bool is_gone_on_with(const struct ft_trace_set *set, const struct ft_starts *starts, size_t r,
-                            const struct ft_trace_gap *gap)
-{
-    uint32_t process = ft_trace_set_process_of(set, r, gap->process);
-    if (gap->kind != FT_GAP_DAEMON_STOPPED) {
-        return false;
-    }
-    if (process != FT_TRACE_SET_NONE) {
-        return ft_trace_set_process(set, process)->reader > r;
-    }
-    /* It was only starting, and attached to the next daemon: not long after. */
-    return gap->pid != 0 &&
-           ft_starts_is_later(starts, ft_trace_set_reader_host(set, r), gap->pid, gap->when_ns + FT_JOB_STARTING_NS, r);
-}
-
 static void add_gaps(struct ft_job *job, const struct ft_trace_set *set, const struct ft_starts *starts, size_t r,
                      struct ft_map *map)
 {
@@ -98,7 +79,7 @@ static void add_gaps(struct ft_job *job, const struct ft_trace_set *set, const s
         struct ft_bytes fields[] = {host, gaps[i].exe, gaps[i].reason};
         uint64_t numbers[] = {gaps[i].kind, gaps[i].pid};
         uint32_t at;
-        if (is_gone_on_with(set, starts, r, &gaps[i])) {
+        if (ft_starts_is_gone_on_with(starts, set, r, &gaps[i])) {
             continue;
         }
         if (intern(map, fields, 3, numbers, 2, &at)) {
@@ -253,7 +234,9 @@ void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struc
     struct ft_starts starts;
     memset(job, 0, sizeof(*job));
     ft_map_init(&gaps);
-    ft_starts_read(&starts, set);
+    if (ft_starts_read(&starts, set) < 0) {
+        ft_cli_memory(NULL);
+    }
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
         uint64_t error = ft_trace_reader_header(ft_trace_set_reader(set, r))->clock_error_ns;
         job->clock_error_ns = error > job->clock_error_ns ? error : job->clock_error_ns;
