@@ -199,7 +199,7 @@ static int write_rows(struct ft_job *job, struct ft_drain *drain, size_t from, s
     job->events += rows;
     ft_status_add(&job->daemon->status, blocks, 1);
     ft_status_add(&job->daemon->status, events, events);
-    atomic_fetch_add(&job->storage.rows, rows);
+    atomic_fetch_add(&job->storage.rows, events);
     return 0;
 }
 

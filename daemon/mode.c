@@ -8,6 +8,7 @@
 #include "daemon/config.h"
 #include "daemon/daemon.h"
 #include "daemon/drain.h"
+#include "daemon/earlier.h"
 #include "daemon/identity.h"
 #include "daemon/job.h"
 #include "daemon/log.h"
@@ -115,6 +116,8 @@ static void cap(struct ft_job *job, struct ft_drain *drain, const char *key)
 void ft_mode_check_cap(struct ft_job *job, struct ft_drain *drain)
 {
     const struct ft_config *config = &job->daemon->config;
+    if (config->max_events_per_job || config->max_bytes_per_job_bytes)
+        ft_earlier_count(job);
     uint64_t bytes = job->bytes_before + (job->storage.writer ? ft_trace_writer_bytes(job->storage.writer) : 0);
     if (!job->is_capped && config->max_events_per_job && job->events >= (uint64_t)config->max_events_per_job)
         cap(job, drain, "max_events_per_job");

@@ -27,8 +27,12 @@ struct ft_readback {
 // Whether a file was closed in order, by a look at its end alone.
 bool ft_readback_is_closed(const char *path);
 
-// Rows of a file that was closed in order, by its end alone; -errno, -EBADMSG of one that was not.
-int ft_readback_closed_rows(const char *path, uint64_t *rows);
+// Rows of a file that was closed in order, and how many events it has as sums, by its end alone; -errno, -EBADMSG of one
+// that was not.
+int ft_readback_closed_rows(const char *path, uint64_t *rows, uint64_t *profiled);
+
+// Rows of a file of any kind: where it was not closed its frames are read.
+int ft_readback_rows(const char *path, size_t memory_max, uint64_t *rows);
 
 // A reader of the file's header alone.
 int ft_readback_peek(const char *path, struct ft_trace_reader **out);

@@ -10,6 +10,7 @@
 #include "daemon/readback.h"
 #include "proto/frame.h"
 #include "proto/trace.pb-c.h"
+#include "proto/trace_reader.h"
 
 // END's head is one fixed64, which is left out where it is 0.
 #define END_HEAD_BYTES 9
@@ -57,7 +58,7 @@ static uint8_t *read_frame(int fd, uint64_t offset, unsigned kind, struct ft_fra
     return head;
 }
 
-static int rows_of(int fd, uint64_t *rows)
+static int rows_of(int fd, uint64_t *rows, uint64_t *profiled)
 {
     uint64_t offset;
     struct ft_frame frame;
@@ -70,6 +71,7 @@ static int rows_of(int fd, uint64_t *rows)
     if (!index)
         return -EBADMSG;
     *rows = index->rows;
+    *profiled = index->profiled;
     flowtap__index__free_unpacked(index, NULL);
     return 0;
 }
@@ -89,11 +91,26 @@ bool ft_readback_is_closed(const char *path)
     return is_closed;
 }
 
-int ft_readback_closed_rows(const char *path, uint64_t *rows)
+int ft_readback_closed_rows(const char *path, uint64_t *rows, uint64_t *profiled)
 {
     int fd = open_trace(path);
-    int r = fd < 0 ? -errno : rows_of(fd, rows);
+    int r = fd < 0 ? -errno : rows_of(fd, rows, profiled);
     if (fd >= 0)
         close(fd);
     return r;
+}
+
+int ft_readback_rows(const char *path, size_t memory_max, uint64_t *rows)
+{
+    const struct ft_trace_reader_options options = {.memory_max = memory_max};
+    struct ft_trace_reader *reader;
+    uint64_t profiled;
+    if (ft_readback_closed_rows(path, rows, &profiled) == 0)
+        return 0;
+    int r = ft_trace_reader_open(path, &options, &reader);
+    if (r < 0)
+        return r;
+    *rows = ft_trace_reader_events(reader);
+    ft_trace_reader_close(reader);
+    return 0;
 }

@@ -25,9 +25,9 @@ bool ft_spool_is_trace(const char *name)
 static void read_heads(const char *path, struct ft_spool_job *job)
 {
     struct ft_trace_reader *reader;
-    uint64_t rows;
-    if (ft_readback_closed_rows(path, &rows) == 0)
-        job->events += rows;
+    uint64_t rows, profiled;
+    if (ft_readback_closed_rows(path, &rows, &profiled) == 0)
+        job->events += rows + profiled;
     else
         job->open_files++;
     if (ft_readback_peek(path, &reader) < 0)

@@ -21,7 +21,7 @@ struct ft_spool_job {
     char folder[256];                  // last component
     char job[FT_IDENTITY_JOB_MAX + 1]; // as the header of its newest file says; the folder where there is none
     uint32_t files, open_files;        // open: not closed in order, or not yet
-    uint64_t bytes, events;            // events: stored ones in files that were closed
+    uint64_t bytes, events;            // events: in files that were closed, also as sums
     int64_t start_ns, newest_ns;       // CLOCK_REALTIME: of its first file's header, of its last write
     bool is_running;                   // for who lists them to say
 };

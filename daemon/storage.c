@@ -230,7 +230,8 @@ int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now
                              strerror(-r));
         return r;
     }
-    storage->part++;
+    if (!storage->part++)
+        storage->first_number = storage->number;
     storage->created_ns = now_ns;
     storage->next_clock_ns = now_ns;
     return 0;

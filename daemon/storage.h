@@ -28,7 +28,8 @@ struct ft_storage {
     int64_t next_clock_ns; // when the next CLOCK record is due
     int64_t retry_ns;      // the disk is full: blocks are not tried before; 0: it is not
     uint32_t number;       // n of the next file's name
-    _Atomic uint64_t rows; // in the file that is open
+    uint32_t first_number; // n of the first file that this daemon made for the job, where part is not 0
+    _Atomic uint64_t rows; // in the file that is open, and events that it has as sums
     bool has_name;
     bool has_failed; // said once that no file can be made
     char path[4096];

@@ -27,7 +27,8 @@ struct ft_trace_writer {
     uint64_t out_offset; // of out in the file
     struct ft_writer_block *blocks;
     size_t block_count, block_cap;
-    uint64_t events;
+    uint64_t events;   // rows in blocks
+    uint64_t profiled; // events in PROFILE frames
     uint64_t frames;
 };
 

@@ -46,9 +46,10 @@ int ft_trace_writer_end_block(struct ft_trace_writer *writer, const struct ft_tr
 
 int ft_trace_writer_end_profile(struct ft_trace_writer *writer, const struct ft_trace_range *ranges, size_t range_count)
 {
+    uint64_t events = writer->profile.events;
     int rc;
 
-    if (writer->profile.events == 0)
+    if (events == 0)
         return range_count ? -EINVAL : 0;
     if (ft_block_rows(writer->encoder))
         return -EINVAL;
@@ -60,6 +61,7 @@ int ft_trace_writer_end_profile(struct ft_trace_writer *writer, const struct ft_
         return rc;
     writer->tagged.len = 0;
     writer->frames++;
+    writer->profiled += events;
     return 0;
 }
 
@@ -87,6 +89,7 @@ static int append_index(struct ft_trace_writer *writer)
     }
     index.n_block_offset = index.n_block_start_ns = index.n_block_span_ns = count;
     index.rows = writer->events;
+    index.profiled = writer->profiled;
     index.frames = writer->frames;
     index.names = writer->tables.names.count;
     index.files = writer->tables.files.count;
@@ -188,6 +191,17 @@ static uint32_t rows_of(const uint8_t *head, size_t len)
     return rows;
 }
 
+// Events of a profile frame that this writer made.
+static uint64_t profiled_of(const uint8_t *head, size_t len)
+{
+    Flowtap__Block *block = flowtap__block__unpack(NULL, len, head);
+    uint64_t events = block ? block->events : 0;
+
+    if (block)
+        flowtap__block__free_unpacked(block, NULL);
+    return events;
+}
+
 uint64_t ft_trace_writer_drop_blocks(struct ft_trace_writer *writer)
 {
     struct ft_buffer *out = &writer->out;
@@ -208,6 +222,8 @@ uint64_t ft_trace_writer_drop_blocks(struct ft_trace_writer *writer)
         bytes = FT_FRAME_HEADER_BYTES + (size_t)frame.head_len + frame.data_len;
         if (frame.kind == FT_FRAME_BLOCK)
             dropped += rows_of(out->data + from + FT_FRAME_HEADER_BYTES, frame.head_len);
+        if (frame.kind == FT_FRAME_PROFILE)
+            writer->profiled -= profiled_of(out->data + from + FT_FRAME_HEADER_BYTES, frame.head_len);
         if (frame.kind == FT_FRAME_BLOCK || frame.kind == FT_FRAME_PROFILE) {
             writer->frames--;
         } else {

@@ -3,6 +3,8 @@
 
 import json
 
+import pytest
+
 import harness
 
 SCRIPT = """
@@ -72,9 +74,16 @@ def test_a_profile_has_the_sums_of_the_trace(tap):
     assert frames_of(sums, "profile") * 2 < frames_of(whole, "block"), "2,300 calls on one file are a few rows"
 
 
+def status(daemon):
+    return json.loads(harness.read_command("status", "--json", "--socket", daemon.socket).stdout)
+
+
+def jobs(daemon):
+    return json.loads(harness.read_command("jobs", "--json", "--socket", daemon.socket).stdout)["jobs"]
+
+
 def events_written(daemon):
-    done = harness.read_command("status", "--json", "--socket", daemon.socket)
-    return json.loads(done.stdout)["counters"]["events"]
+    return status(daemon)["counters"]["events"]
 
 
 def capped(tap, *settings):
@@ -103,6 +112,60 @@ def test_a_job_that_passes_its_cap_of_events_goes_on_as_a_profile(tap):
 
 def test_a_job_that_passes_its_cap_of_bytes_goes_on_as_a_profile(tap):
     check_cap(tap, *capped(tap, "max_bytes_per_job=2000"), "max_bytes_per_job")
+
+
+def end(daemon, how):
+    """The job goes on later: behind another daemon, or after it was over."""
+    if how == "over":
+        harness.wait_until("the job to be over", lambda: [j["state"] for j in jobs(daemon)] == ["finished"])
+        return
+    harness.wait_until("its end to be written", lambda: status(daemon)["gauges"]["processes"] == 0)
+    if how == "killed":
+        daemon.kill()
+    else:
+        daemon.stop(check=False)
+    daemon.start()
+
+
+@pytest.mark.parametrize("cap", ["max_events_per_job=4000", "max_bytes_per_job={}"])
+@pytest.mark.parametrize("how", ["stopped", "killed", "over"])
+def test_a_cap_counts_what_the_job_had_before(tap, how, cap):
+    """Two runs pass it, each in a file of its own; the third is sums alone. With any two counted it would be whole."""
+    daemon = tap.daemon("job_linger=0s" if how == "over" else "job_linger=1h", cap.format("1G"))
+    daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "j"})
+    harness.wait_until("its events in the file", lambda: events_written(daemon) > 2500)
+    harness.wait_until("its end to be written", lambda: status(daemon)["gauges"]["processes"] == 0)
+    if "bytes" in cap:  # one and a half of what a run takes
+        size = sum(p.stat().st_size for p in daemon.spool.rglob("*.flow"))
+        daemon.settings = [daemon.settings[0], cap.format(size * 3 // 2)]
+        daemon.stop(check=False)
+        daemon.start()
+    else:
+        end(daemon, how)
+    daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "j"})
+    end(daemon, how)
+    daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "j"})
+    trace = daemon.stop(check=False)
+    check_figures(tap, trace, 3)
+    capped = trace.summary()["dropped_by_cause"]["capped"]
+    assert capped > 2300 and f"passed {cap.partition('=')[0]}" in daemon.log(), capped
+
+
+def test_another_jobs_files_in_the_same_folder_do_not_count(tap):
+    daemon = tap.daemon("job_linger=0s", "max_events_per_job=1000")
+    daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "a b"})
+    harness.wait_until("the job to be over", lambda: [j["state"] for j in jobs(daemon)] == ["finished"])
+    daemon.call(["true"], cwd=tap.work, env={"FLOWTAP_JOB": "a_b"})
+    daemon.stop(check=False)
+    assert "job a_b " not in daemon.log(), daemon.log()
+
+
+def test_sums_count_in_the_list_of_jobs(tap):
+    daemon = tap.daemon("mode=profile", "job_linger=100ms")
+    daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "j"})
+    harness.wait_until("the job to be over", lambda: [j["state"] for j in jobs(daemon)] == ["finished"])
+    told = jobs(daemon)[0]["events"]
+    assert told == daemon.stop(check=False).summary()["profiled"] > 2300
 
 
 def test_a_user_has_a_mode_of_its_own(tap):
