@@ -211,6 +211,10 @@ static int open_found(struct ft_trace_set *set, const struct ft_walk *walk,
 
     if (rc)
         return rc;
+    if (set->reader_count == 0 && set->unreadable_count > 0) {
+        set_error(error, set->unreadable[0], -EBADMSG);
+        return -EBADMSG;
+    }
     qsort(set->readers, set->reader_count, sizeof(*set->readers), compare_readers);
     explain_torn(set);
     if (ft_intern_init(&set->hosts) || ft_intern_init(&set->process_keys) || ft_intern_init(&set->thread_keys) ||

@@ -28,7 +28,7 @@ struct ft_trace_set_error {
 // Opens files and, in folders of any depth, every *.flow in them (symbolic links
 // in folders are not followed). All or nothing for paths that are named; a file
 // found in a folder that is no trace is counted in _unreadable() and makes the
-// set partial. A file that is named twice is read once. memory_max is for the
+// set partial; -EBADMSG where all of them are such. A file that is named twice is read once. memory_max is for the
 // whole set. error may be NULL.
 int ft_trace_set_open(const char *const *paths, size_t path_count, const struct ft_trace_reader_options *options,
                       struct ft_trace_set **out, struct ft_trace_set_error *error);

@@ -176,6 +176,16 @@ def test_missing_and_odd_paths_are_one_line_of_error(tap):
             assert done.stderr.count(b"\n") == 1 and str(path).encode() in done.stderr, (words, done.stderr)
 
 
+def test_a_folder_with_nothing_readable_is_one_line_of_error(tap):
+    (tap.folder / "only").mkdir()
+    for name in ("a.flow", "b.flow"):
+        (tap.folder / "only" / name).write_bytes(b"not a trace\n" * 100)
+    for words in (*COMMANDS, ["timeline"], ["diagnose"], ["verify", "--json"]):
+        done = harness.read_command(*words, tap.folder / "only")
+        assert (done.returncode, done.stderr.count(b"\n")) == (1, 1) and b".flow: not a Flowtap trace file" in done.stderr, (
+            words, done)
+
+
 def test_wrong_usage_is_status_2(tap):
     for words in ([], ["no-such-command"], ["summary"], ["events", "--format", "xml", "."], ["files", "--no-such"],
                   ["run"], ["run", "--tag", "x", "--", "true"]):

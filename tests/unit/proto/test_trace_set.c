@@ -173,6 +173,7 @@ static void what_cannot_be_opened_is_named(void **state)
     const char *missing[] = {path_of("b-1.flow"), path_of("missing.flow")};
     const char *text[] = {path_of("notes.txt")};
     const char *empty[] = {path_of("empty")};
+    const char *fakes[] = {path_of("fakes")};
     struct ft_trace_set_error error;
     struct ft_trace_set *set;
 
@@ -187,6 +188,12 @@ static void what_cannot_be_opened_is_named(void **state)
     assert_int_equal(mkdir(empty[0], 0700), 0);
     assert_int_equal(ft_trace_set_open(empty, 1, NULL, &set, &error), -ENODATA);
     free(error.path);
+    assert_int_equal(mkdir(fakes[0], 0700), 0);
+    write_file("fakes/a.flow", "this is not one", 15);
+    assert_int_equal(ft_trace_set_open(fakes, 1, NULL, &set, &error), -EBADMSG);
+    assert_string_equal(error.path, path_of("fakes/a.flow"));
+    free(error.path);
+    assert_int_equal(remove(path_of("fakes/a.flow")), 0);
     assert_int_equal(ft_trace_set_open(text, 1, NULL, &set, NULL), -EBADMSG);
 }
 
