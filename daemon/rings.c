@@ -79,9 +79,9 @@ static uint64_t sum(const struct ft_rings *rings)
 bool ft_rings_look(struct ft_process *process, int64_t now_ns)
 {
     struct ft_rings *rings = &process->rings;
-    uint64_t before = sum(rings);
     if (rings->interval_ns && now_ns < rings->next_ns)
         return false;
+    uint64_t before = sum(rings);
     if (rings->interval_ns)
         look_at_all(process);
     int64_t most_ns = rings->count ? 10 * INTERVAL_MIN_NS : INTERVAL_MAX_NS;

@@ -81,6 +81,7 @@ void ft_segment_close(struct ft_segment *segment)
     if (segment->fd >= 0)
         close(segment->fd);
     segment->fd = -1;
+    ft_resting_end(&segment->resting);
     free(segment->lines);
     free(segment->states);
     free(segment->positions);
@@ -194,6 +195,10 @@ int ft_segment_look(struct ft_segment *segment, bool *changed)
     struct ft_segment_counts counts = segment->counts;
     uint32_t left = segment->geometry.lines_max - counts.lines_used;
     uint32_t ahead = left < LINES_AHEAD ? left : LINES_AHEAD;
+    if (ft_resting_is_quiet(&segment->resting, segment->lines, counts.lines_used, ahead)) {
+        *changed = false;
+        return 0;
+    }
     int r = read_lines(segment, counts.lines_used + ahead);
     if (r < 0)
         return r;
@@ -203,6 +208,7 @@ int ft_segment_look(struct ft_segment *segment, bool *changed)
     add_up_lines(segment, counts.lines_used, &counts);
     *changed = has_new_line || counts.emitted != segment->counts.emitted || counts.dropped != segment->counts.dropped ||
                counts.limited != segment->counts.limited;
+    ft_resting_note(&segment->resting, segment->fd, segment->geometry.lines_page, *changed);
     if (!*changed)
         return 0;
     return ft_segment_look_again(segment);

@@ -2,7 +2,7 @@
 //
 // The daemon's view of one segment (proto/ring.h): a memfd that a client can write at any moment.
 //
-// Nothing is mapped. Bytes are copied out with pread(2) and looked at in the copy; geometry, the fill and the slots
+// Nothing is mapped but the lines of a process that rests (resting.h). Bytes are copied out with pread(2) and looked at in the copy; geometry, the fill and the slots
 // that were consumed of each chunk are kept here, and every index is checked against them. Functions that return
 // -EBADMSG say "corrupt": the client is cut off, what was read before is kept.
 #ifndef FT_DAEMON_SEGMENT_H
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/resting.h"
 #include "proto/ring.h"
 
 struct ft_segment_geometry {
@@ -49,6 +50,7 @@ struct ft_segment {
     uint8_t *states; // copies, counts.chunks_ready of them
     struct ft_segment_position *positions;
     uint32_t positions_count;
+    struct ft_resting resting;
 };
 
 // Reads and checks the head. Takes `fd` on success. -EBADMSG: no segment of ours; -EAGAIN: not ready; -EPROTO: another

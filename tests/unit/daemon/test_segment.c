@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "daemon/admit.h"
@@ -87,6 +88,95 @@ static void test_a_look_sees_new_lines_and_refuses_impossible_counts(void **stat
     maker.head->chunks_ready = 1;
     maker.head->lines_used = MAKER_LINES + 1;
     assert_int_equal(ft_segment_look(&segment, &changed), -EBADMSG);
+    ft_segment_close(&segment);
+    maker_fini(&maker);
+}
+
+static void rest(struct ft_segment *segment)
+{
+    bool changed = true;
+    for (int i = 0; i < 100 && (changed || !segment->resting.lines); i++) {
+        segment->resting.is_given_up = false; // a busy machine makes a look long, too
+        assert_int_equal(ft_segment_look(segment, &changed), 0);
+    }
+    assert_non_null(segment->resting.lines);
+    assert_false(changed);
+}
+
+static const struct {
+    size_t offset;
+    bool is_news; // beside what is running now, which is copied and no news
+    const char *why;
+} resting_cases[] = {
+    {offsetof(struct ft_line, emitted), true, "an event"},
+    {offsetof(struct ft_line, dropped), true, "a dropped event"},
+    {offsetof(struct ft_line, dropped_limit), true, "an event of a thread without a line"},
+    {offsetof(struct ft_line, call), false, "a call begins"},
+    {offsetof(struct ft_line, call_start), false, "another call of the same kind"},
+};
+
+static void test_a_process_that_rests_is_seen_to_go_on(void **state)
+{
+    struct maker maker;
+    struct ft_segment segment;
+    bool changed;
+    (void)state;
+    maker_init(&maker);
+    assert_int_equal(ft_segment_open(&segment, dup(maker.fd), maker.bytes), 0);
+    maker_call(&maker, 0, 33, 0, 1, 0, maker_ticks(), 1);
+    maker_call(&maker, 1, 33, 0, 1, 0, maker_ticks(), 1);
+    for (size_t i = 0; i < sizeof(resting_cases) / sizeof(resting_cases[0]); i++) {
+        rest(&segment);
+        size_t offset = resting_cases[i].offset;
+        (*((uint8_t *)&maker.lines[1] + offset))++;
+        assert_int_equal(ft_segment_look(&segment, &changed), 0);
+        if (changed != resting_cases[i].is_news)
+            fail_msg("%s: %s", resting_cases[i].why, changed ? "news" : "no news");
+        assert_memory_equal(&segment.lines[1], &maker.lines[1], sizeof(struct ft_line));
+    }
+    rest(&segment);
+    maker_call(&maker, 2, 33, 0, 1, 0, maker_ticks(), 1);
+    assert_int_equal(ft_segment_look(&segment, &changed), 0);
+    assert_true(changed);
+    assert_int_equal(segment.counts.lines_used, 3);
+    ft_segment_close(&segment);
+    assert_null(segment.resting.lines);
+    maker_fini(&maker);
+}
+
+static void test_a_page_that_was_freed_while_its_process_rests_is_read_as_zeros(void **state)
+{
+    struct maker maker;
+    struct ft_segment segment;
+    bool changed;
+    (void)state;
+    maker_init(&maker);
+    assert_int_equal(ft_segment_open(&segment, dup(maker.fd), maker.bytes), 0);
+    maker_call(&maker, 0, 33, 0, 1, 0, maker_ticks(), 1);
+    rest(&segment);
+    off_t at = (off_t)segment.geometry.lines_page * FT_PAGE_BYTES;
+    assert_int_equal(fallocate(maker.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, FT_PAGE_BYTES), 0);
+    assert_int_equal(ft_segment_look(&segment, &changed), 0);
+    assert_true(changed);
+    assert_int_equal(segment.counts.emitted, 0);
+    ft_segment_close(&segment);
+    maker_fini(&maker);
+}
+
+static void test_lines_beyond_the_mapped_page_are_read(void **state)
+{
+    struct maker maker;
+    struct ft_segment segment;
+    bool changed;
+    (void)state;
+    maker_init(&maker);
+    assert_int_equal(ft_segment_open(&segment, dup(maker.fd), maker.bytes), 0);
+    for (uint32_t line = 0; line < MAKER_LINES - 1; line++)
+        maker_call(&maker, line, 33, 0, 1, 0, maker_ticks(), 1);
+    assert_int_equal(ft_segment_look(&segment, &changed), 0);
+    rest(&segment);
+    assert_false(ft_resting_is_quiet(&segment.resting, segment.lines, MAKER_LINES - 1, 2));
+    assert_true(ft_resting_is_quiet(&segment.resting, segment.lines, MAKER_LINES - 1, 1));
     ft_segment_close(&segment);
     maker_fini(&maker);
 }
@@ -219,6 +309,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_head_is_taken_only_where_all_of_it_lies_inside),
         cmocka_unit_test(test_a_look_sees_new_lines_and_refuses_impossible_counts),
+        cmocka_unit_test(test_a_process_that_rests_is_seen_to_go_on),
+        cmocka_unit_test(test_a_page_that_was_freed_while_its_process_rests_is_read_as_zeros),
+        cmocka_unit_test(test_lines_beyond_the_mapped_page_are_read),
         cmocka_unit_test(test_chunks_beyond_the_shims_own_are_made_on_demand),
         cmocka_unit_test(test_totals_of_all_copies_are_added_up),
         cmocka_unit_test(test_only_a_sealed_memfd_of_the_right_size_is_taken),
