@@ -11,6 +11,7 @@
 struct values {
     bool as_json;
     uint64_t top;
+    const char *by;
 };
 
 static const struct values defaults = {.top = 5};
@@ -19,6 +20,9 @@ static const struct ft_option options[] = {
     {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
     {FT_OPTION_COUNT, 'n', "top", "N", "rows of the tables of files, calls and processes (default: 5)",
      offsetof(struct values, top), NULL},
+    {FT_OPTION_STRING, 'b', "by", "KEY,...",
+     "also the figures of each group of events: tags such as epoch, or host, job, user, exe, pid, rank, cat, name",
+     offsetof(struct values, by), NULL},
 };
 
 int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_summary_look *look)
@@ -26,6 +30,7 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
     struct ft_trace_set *set;
     struct ft_summary summary;
     struct ft_progress progress;
+    struct ft_groups groups;
     if (ft_report_open(paths, &set) != FT_STATUS_DONE) {
         return FT_STATUS_FAILED;
     }
@@ -41,6 +46,11 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
     ft_progress_end(&progress);
     ft_job_read(&summary.job, set, &summary.scan);
     summary.is_partial = ft_trace_set_is_partial(set) || summary.scan.bad_blocks || summary.calls.bad_blocks;
+    if (look->by) {
+        ft_group_keys_bind(look->by, set);
+        ft_groups_read(&groups, look->by, set, NULL);
+        summary.groups = &groups;
+    }
     if (summary.scan.bad_blocks && !ft_trace_set_is_partial(set)) {
         ft_cli_warn("%llu blocks of events are damaged; the report is partial (`flowtap verify` tells all)",
                     (unsigned long long)summary.scan.bad_blocks);
@@ -54,6 +64,10 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
         ft_summary_print_text(&summary, out, &own);
         free(title);
     }
+    if (look->by) {
+        ft_groups_fini(&groups);
+        ft_group_keys_fini(look->by);
+    }
     ft_job_fini(&summary.job);
     ft_scan_fini(&summary.scan);
     ft_calls_fini(&summary.calls);
@@ -65,6 +79,13 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
 {
     const struct values *values = values_untyped;
     struct ft_summary_look look = {.as_json = values->as_json, .top = values->top};
+    struct ft_group_keys keys;
+    char error[128];
+    if (values->by && ft_group_keys_parse(&keys, values->by, error, sizeof(error)) < 0) {
+        ft_group_keys_fini(&keys);
+        return ft_cli_fail_usage("--by: %s", error);
+    }
+    look.by = values->by ? &keys : NULL;
     return ft_cli_finish_output(ft_summary_show(operands, stdout, &look));
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "client/cli/analysis_calls.h"
+#include "client/cli/analysis_groups.h"
 #include "client/cli/analysis_job.h"
 #include "client/cli/analysis_scan.h"
 #include "client/cli/json.h"
@@ -18,15 +19,17 @@ struct ft_summary {
     struct ft_calls calls; /* sorted */
     struct ft_scan scan;
     struct ft_job job;
+    const struct ft_groups *groups; /* NULL: none are wanted */
     bool is_partial;
 };
 
 struct ft_summary_look {
     bool as_json;
-    size_t top;            /* rows of each table */
-    const char *title;     /* what the first line names; NULL: the paths */
-    const char *why_empty; /* why there is no event, where the caller knows; else NULL */
-    const char *doctor;    /* the command that says more of it; NULL: `flowtap doctor --trace PATH` */
+    size_t top;               /* rows of each table */
+    struct ft_group_keys *by; /* groups that are wanted, too; NULL: none */
+    const char *title;        /* what the first line names; NULL: the paths */
+    const char *why_empty;    /* why there is no event, where the caller knows; else NULL */
+    const char *doctor;       /* the command that says more of it; NULL: `flowtap doctor --trace PATH` */
 };
 
 /* Reads the paths and prints. FT_STATUS_DONE, or FT_STATUS_FAILED after a message. */
@@ -42,6 +45,7 @@ void ft_summary_put_transfer(struct ft_json *json, const struct ft_summary *summ
 void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary);
 void ft_summary_put_hottest(struct ft_json *json, const struct ft_summary *summary, size_t top);
 void ft_summary_put_stragglers(struct ft_json *json, const struct ft_summary *summary, size_t top);
+void ft_summary_put_categories(struct ft_json *json, const struct ft_summary *summary);
 /* Requests of a histogram that moved something, and less than that. */
 uint64_t ft_summary_small(const uint64_t *sizes);
 /* Indices of files that `read`, `write` or `metadata` count, hottest first; a new array. */
@@ -49,6 +53,8 @@ uint32_t *ft_summary_hottest_files(const struct ft_summary *summary, size_t *cou
 /* Lines of the text: how data moved; a table of the slowest processes. */
 void ft_summary_print_access(const struct ft_screen *screen, const struct ft_summary *summary);
 void ft_summary_print_stragglers(const struct ft_screen *screen, const struct ft_summary *summary, size_t top);
+/* A table, where the application has spans. */
+void ft_summary_print_categories(const struct ft_screen *screen, const struct ft_summary *summary);
 void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const struct ft_summary_look *look);
 
 #endif

@@ -4,6 +4,7 @@
 #include "client/cli/json.h"
 #include "client/cli/report.h"
 #include "client/cli/summary.h"
+#include "client/cli/summary_groups.h"
 
 static void put_time(struct ft_json *json, const char *key, uint64_t ns)
 {
@@ -209,6 +210,7 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t t
     ft_json_begin_object(&json);
     put_counts(&json, summary);
     put_identity(&json, &summary->job);
+    ft_summary_put_categories(&json, summary);
     put_calls(&json, &summary->calls);
     begin_sum(&json, "read", &summary->calls.read, true);
     ft_summary_put_transfer(&json, summary, false);
@@ -225,6 +227,9 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t t
     ft_summary_put_hottest(&json, summary, top);
     ft_summary_put_stragglers(&json, summary, top);
     put_unseen(&json, summary);
+    if (summary->groups) {
+        ft_summary_put_groups(&json, summary->groups);
+    }
     ft_json_end_object(&json);
     ft_json_end_line(&json);
     ft_json_flush(&json);

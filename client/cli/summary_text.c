@@ -8,6 +8,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/report.h"
 #include "client/cli/summary.h"
+#include "client/cli/summary_groups.h"
 #include "client/cli/table.h"
 #include "client/cli/text.h"
 #include "client/cli/units.h"
@@ -261,8 +262,12 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     }
     ft_summary_print_access(&screen, summary);
     print_app(&screen, &summary->scan.sweep);
+    if (summary->groups) {
+        ft_summary_print_groups(&screen, summary->groups);
+    }
     print_files(&screen, summary, look->top);
     print_calls(&screen, &summary->calls, look->top);
+    ft_summary_print_categories(&screen, summary);
     ft_summary_print_stragglers(&screen, summary, look->top);
     print_processes(&screen, summary);
     print_profiled(&screen, summary);

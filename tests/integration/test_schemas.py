@@ -67,6 +67,7 @@ def test_reports_of_made_traces(tmp_path, kind):
     for by in ("exe", "host", "rank", "job", "user"):
         check("processes", document("processes", path, "--by", by))
     check("processes", document("processes", path, "--where", "size>1"))
+    check("summary", document("summary", path, "--by", "epoch,rank,cat"))
 
 
 def test_reports_of_a_real_trace(tap):
