@@ -48,16 +48,15 @@ static void read_tables(const struct ft_trace_reader *reader)
             bytes += tags[i].key.len + tags[i].value.len;
     }
     ft_trace_reader_gaps(reader, &count);
-    ft_trace_reader_profiles(reader, &count);
     // The sum is used, so that none of it is left out.
     require(bytes < SIZE_MAX, "bytes");
 }
 
-static void check_rows(const struct ft_trace_block *block, const struct ft_rows *rows)
+static void check_rows(const struct ft_trace_reader *reader, size_t count, const struct ft_rows *rows)
 {
-    size_t in_runs = 0;
+    size_t in_runs = 0, names = 0;
 
-    require(rows->count == block->rows, "count of rows");
+    require(rows->count == count, "count of rows");
     for (size_t run = 0; run < rows->run_count; run++) {
         require(rows->runs[run].first == in_runs, "runs follow each other");
         in_runs += rows->runs[run].count;
@@ -70,31 +69,51 @@ static void check_rows(const struct ft_trace_block *block, const struct ft_rows 
         require(event.dur_ns >= 0 && event.dur_ns < FT_TIME_LIMIT_NS, "duration");
         require(event.start_ns >= -FT_TIME_LIMIT_NS && event.start_ns < FT_TIME_LIMIT_NS, "start");
         require(event.call < FT_TRACE_CALL_MAX, "call");
+        require(event.arg_count <= FT_EVENT_ARGS_MAX, "how many arguments");
+        for (size_t k = 0; k < event.arg_count; k++) {
+            const struct ft_event_arg *arg = &rows->args[event.first_arg + k];
+
+            require(event.first_arg + k < rows->arg_total && arg->type < FT_ARG_TYPE_END, "an argument");
+            names += ft_trace_reader_name(reader, arg->key).len;
+            names += arg->type == FT_ARG_TEXT ? ft_trace_reader_name(reader, (uint32_t)arg->value).len : 0;
+        }
     }
+    require(names < SIZE_MAX, "names"); // the sum is used
 }
 
+static void read_block(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t i,
+                       size_t row_count)
+{
+    size_t problems, aggregates, ranges;
+    const struct ft_trace_aggregate *aggregate;
+    const struct ft_trace_problem *problem;
+    const struct ft_trace_range *range;
+    struct ft_trace_block_head head;
+    struct ft_rows rows;
+    int rc = ft_trace_decoder_rows(decoder, reader, i, FT_COL_ALL, &rows);
+
+    require(rc == 0 || rc == -EBADMSG, "rows or a damaged block");
+    if (rc == 0)
+        check_rows(reader, row_count, &rows);
+    require(ft_trace_decoder_verify(decoder, reader, i, &problem, &problems) == 0, "verify");
+    require(rc == 0 || problems > 0, "verify says what rows say");
+    ft_trace_decoder_aggregates(decoder, reader, i, &aggregate, &aggregates);
+    ft_trace_decoder_ranges(decoder, reader, i, &range, &ranges);
+    ft_trace_decoder_head(decoder, reader, i, &head);
+    ft_trace_decoder_rows(decoder, reader, i, FT_COL_START | FT_COL_CALL, &rows);
+}
+
+// Some of them are enough, and keep each run short.
 static void read_blocks(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader)
 {
-    size_t count, problems, aggregates, ranges;
+    size_t count;
     const struct ft_trace_block *blocks = ft_trace_reader_blocks(reader, &count);
 
-    // Some of them are enough, and keep each run short.
-    for (size_t i = 0; i < count && i < 16; i++) {
-        const struct ft_trace_aggregate *aggregate;
-        const struct ft_trace_problem *problem;
-        const struct ft_trace_range *range;
-        struct ft_rows rows;
-        int rc = ft_trace_decoder_rows(decoder, reader, i, FT_COL_ALL, &rows);
-
-        require(rc == 0 || rc == -EBADMSG, "rows or a damaged block");
-        if (rc == 0)
-            check_rows(&blocks[i], &rows);
-        require(ft_trace_decoder_verify(decoder, reader, i, &problem, &problems) == 0, "verify");
-        require(rc == 0 || problems > 0, "verify says what rows say");
-        ft_trace_decoder_aggregates(decoder, reader, i, &aggregate, &aggregates);
-        ft_trace_decoder_ranges(decoder, reader, i, &range, &ranges);
-        ft_trace_decoder_rows(decoder, reader, i, FT_COL_START | FT_COL_CALL, &rows);
-    }
+    for (size_t i = 0; i < count && i < 16; i++)
+        read_block(decoder, reader, i, blocks[i].rows);
+    blocks = ft_trace_reader_profiles(reader, &count);
+    for (size_t i = 0; i < count && i < 16; i++)
+        read_block(decoder, reader, FT_TRACE_PROFILE | i, blocks[i].rows);
 }
 
 static void read_trace(const uint8_t *data, size_t size)

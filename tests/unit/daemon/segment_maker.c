@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,31 @@ void maker_call_words(struct maker *maker, uint32_t line, unsigned call, unsigne
     record[2] = word2;
     record[3] = word3;
     publish(record, FT_RECORD_CALL, 1, call, flags, fill, FT_FD16_NONE);
+}
+
+int maker_record(struct maker *maker, uint32_t line, unsigned kind, unsigned call, unsigned flags,
+                 const uint64_t *words_from_1, unsigned words)
+{
+    bool is_event = kind == FT_RECORD_SPAN || kind == FT_RECORD_INSTANT || kind == FT_RECORD_COUNTER;
+    uint32_t slots = 1 + words / FT_SLOT_WORDS;
+    uint64_t fill;
+    maker->lines[line].emitted += is_event;
+    uint64_t *record = maker_reserve(maker, line, slots, maker_ticks(), &fill);
+    if (!record) {
+        maker->lines[line].dropped += is_event;
+        return 0;
+    }
+    memset(record + 1, 0, (size_t)slots * FT_SLOT_BYTES - sizeof(uint64_t));
+    memcpy(record + 1, words_from_1, words * sizeof(uint64_t));
+    publish(record, kind, slots, call, flags, fill, FT_FD16_NONE);
+    return 1;
+}
+
+uint64_t maker_end(struct maker *maker, uint32_t line)
+{
+    uint32_t chunk = maker->chunk[line];
+    bool is_new = chunk == UINT32_MAX || maker->slot[line] + FT_RECORD_SLOTS_MAX > FT_CHUNK_SLOTS;
+    return is_new ? 0 : maker_ticks() - maker_chunk(maker, chunk)->base_ticks;
 }
 
 void maker_vfork(struct maker *maker, uint32_t line, unsigned is_begin, uint32_t pid)

@@ -46,6 +46,14 @@ void maker_define(struct maker *maker, uint32_t line, uint32_t id, uint32_t base
 // A one-slot CALL as its words say; counted as emitted.
 void maker_call_words(struct maker *maker, uint32_t line, unsigned call, unsigned flags, uint64_t word2,
                       uint64_t word3);
+// A record of any kind: words 1 to `words` as they are (the last slot's rest is 0), `call` and `flags` of word 0. Spans,
+// instants and counters count as emitted. 0 where no chunk was free (it is counted as dropped).
+int maker_record(struct maker *maker, uint32_t line, unsigned kind, unsigned call, unsigned flags,
+                 const uint64_t *words_from_1, unsigned words);
+
+// The end of a record made now, relative to the chunk that it goes to: bits 0-39 of word 1.
+uint64_t maker_end(struct maker *maker, uint32_t line);
+
 // VFORK begin or end.
 void maker_vfork(struct maker *maker, uint32_t line, unsigned is_begin, uint32_t pid);
 
