@@ -93,7 +93,7 @@ static int take_names(struct ft_drain *drain, struct ft_process_line *line, cons
         event->thread = ft_vfork_thread(drain, process, line);
     if (!event->thread)
         event->thread = ft_lines_thread(drain, process, line);
-    event->context = ft_lines_context(drain, process, line);
+    event->context = ft_lines_context(drain, process, line, record->end_ticks - record->duration_ticks);
     return 0;
 }
 

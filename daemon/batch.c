@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/clock.h"
 #include "daemon/process.h"
 #include "daemon/record.h"
 #include "daemon/test_point.h"
@@ -85,7 +86,8 @@ static unsigned published_end(const uint8_t *bytes, unsigned from, uint64_t fill
             at = ft_record_find_published(bytes, at + 1, fill);
             continue;
         }
-        *has_names |= FT_W0_KIND(ft_record_at(bytes, at)[0]) == FT_RECORD_DEFINE;
+        unsigned kind = FT_W0_KIND(ft_record_at(bytes, at)[0]);
+        *has_names |= kind == FT_RECORD_DEFINE || kind == FT_RECORD_TAGS;
         at += (unsigned)slots;
         end = at;
     }
@@ -147,6 +149,7 @@ static int add_piece(struct ft_batch *batch, struct ft_process *process, uint32_
         .state = segment->states[chunk],
         .has_holes = position->has_holes,
         .has_names = has_names,
+        .until_ticks = UINT64_MAX,
     };
     batch->count++;
     return 1;
@@ -186,6 +189,7 @@ int ft_batch_collect(struct ft_batch *batch, struct ft_process *process, size_t 
     struct ft_segment *segment = &process->segment;
     *first = batch->count;
     int r = ft_segment_look_again(segment);
+    uint64_t until_ticks = process->clock == FT_CLOCK_TICKS ? ft_clock_ticks() : (uint64_t)ft_clock_mono_ns();
     uint32_t chunk = 0;
     while (r >= 0 && chunk < segment->counts.chunks_ready) {
         uint32_t run = run_of_chunks(segment, chunk);
@@ -201,6 +205,9 @@ int ft_batch_collect(struct ft_batch *batch, struct ft_process *process, size_t 
         batch->chunks_used += got;
         chunk += (uint32_t)got;
     }
+    // Of several lines, one chunk is copied after the other: an event may be there and a tag that was set before it not.
+    for (size_t i = *first; segment->counts.lines_used > 1 && i < batch->count; i++)
+        batch->pieces[i].until_ticks = until_ticks;
     if (batch->count > *first)
         qsort(batch->pieces + *first, batch->count - *first, sizeof(*batch->pieces), by_line_and_sequence);
     return r < 0 ? r : 0;

@@ -30,7 +30,8 @@ struct ft_piece {
     uint16_t written;  // slots that earlier ranges of this batch cover
     uint8_t state;     // enum ft_chunk_state, read before the copy
     bool has_holes;
-    bool has_names; // there are DEFINE records in it
+    bool has_names;       // there are DEFINE or TAGS records in it
+    uint64_t until_ticks; // what ends later may have come after something that is not in the batch
 };
 
 struct ft_batch {

@@ -16,13 +16,13 @@
 
 #if defined(__x86_64__)
 #define CLOCKSOURCE "tsc\n"
-static uint64_t ticks_now(void)
+uint64_t ft_clock_ticks(void)
 {
     return __builtin_ia32_rdtsc();
 }
 #elif defined(__aarch64__)
 #define CLOCKSOURCE "arch_sys_counter\n"
-static uint64_t ticks_now(void)
+uint64_t ft_clock_ticks(void)
 {
     uint64_t ticks;
     __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks)::"memory");
@@ -30,7 +30,7 @@ static uint64_t ticks_now(void)
 }
 #else
 #define CLOCKSOURCE "none\n"
-static uint64_t ticks_now(void)
+uint64_t ft_clock_ticks(void)
 {
     return (uint64_t)ft_clock_mono_ns();
 }
@@ -156,9 +156,9 @@ static void take_pair(struct ft_clock_pairs *clock)
     struct ft_clock_pair best = {0};
     uint64_t best_window = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
-        uint64_t before = ticks_now();
+        uint64_t before = ft_clock_ticks();
         int64_t mono_ns = ft_clock_mono_ns();
-        uint64_t after = ticks_now();
+        uint64_t after = ft_clock_ticks();
         if (after - before >= best_window)
             continue;
         best_window = after - before;

@@ -41,6 +41,7 @@ struct ft_clock_view {
 };
 
 int64_t ft_clock_mono_ns(void);
+uint64_t ft_clock_ticks(void);
 int64_t ft_clock_realtime_offset_ns(void);
 
 void ft_clock_init(struct ft_clock_pairs *clock, int64_t interval_ns);

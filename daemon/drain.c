@@ -15,28 +15,90 @@
 #include "daemon/vfork.h"
 #include "proto/calls.h"
 
+// A few tenths of a second: more than a batch takes to copy, whatever the machine does meanwhile.
+#define LATE_TICKS_MAX (UINT64_C(1) << 30)
+
 bool ft_drain_may_come(const struct ft_drain *drain, struct ft_process *process)
 {
     return !drain->must_not_wait && atomic_load_explicit(&process->state, memory_order_relaxed) == FT_PROCESS_ALIVE;
 }
 
-int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t from, size_t to)
+// Of a record that was made after the batch's first copy: what happened before it may not be in the batch. A clock that is
+// far ahead is no reason to wait.
+static bool is_late(const struct ft_drain *drain, const struct ft_piece *piece, uint64_t ticks)
 {
-    drain->cached_id = 0;
-    for (size_t i = from; i < to; i++) {
-        const struct ft_piece *piece = &batch->pieces[i];
-        for (unsigned at = piece->from; piece->has_names && at < piece->end;) {
-            int slots = ft_record_slots(piece->bytes, at, piece->head.fill);
-            if (slots < 0)
-                return -EBADMSG;
-            const uint64_t *record = ft_record_at(piece->bytes, at);
-            if (slots && FT_W0_KIND(record[0]) == FT_RECORD_DEFINE &&
-                ft_names_define(&piece->process->names, record, (unsigned)slots) < 0)
-                return -EBADMSG;
-            at = slots ? at + (unsigned)slots : ft_record_find_published(piece->bytes, at + 1, piece->head.fill);
-        }
+    return ticks > piece->until_ticks && ticks - piece->until_ticks < LATE_TICKS_MAX && !drain->is_replay &&
+           ft_drain_may_come(drain, piece->process);
+}
+
+static bool is_event(unsigned kind)
+{
+    return kind == FT_RECORD_CALL || kind == FT_RECORD_SPAN || kind == FT_RECORD_INSTANT || kind == FT_RECORD_COUNTER;
+}
+
+// A tag of the process, read ahead.
+struct ahead {
+    uint64_t ticks;
+    uint32_t string, order; // as they were read: within a line, as they were set
+};
+
+struct aheads {
+    struct ahead *items;
+    size_t count, room;
+};
+
+static void note_ahead(struct aheads *aheads, uint32_t string, uint64_t ticks)
+{
+    if (aheads->count == aheads->room) {
+        size_t room = aheads->room ? aheads->room * 2 : 64;
+        struct ahead *items = realloc(aheads->items, room * sizeof(*items));
+        if (!items) // then it holds from its record on
+            return;
+        aheads->items = items;
+        aheads->room = room;
+    }
+    aheads->items[aheads->count] = (struct ahead){.ticks = ticks, .string = string, .order = (uint32_t)aheads->count};
+    aheads->count++;
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+    const struct ahead *x = a, *y = b;
+    if (x->ticks != y->ticks)
+        return x->ticks < y->ticks ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int read_ahead(struct ft_drain *drain, const struct ft_piece *piece, struct aheads *aheads)
+{
+    for (unsigned at = piece->from; piece->has_names && at < piece->end;) {
+        int slots = ft_record_slots(piece->bytes, at, piece->head.fill);
+        if (slots < 0)
+            return -EBADMSG;
+        const uint64_t *record = ft_record_at(piece->bytes, at);
+        unsigned kind = slots ? FT_W0_KIND(record[0]) : FT_RECORD_NONE;
+        if (kind == FT_RECORD_DEFINE && ft_names_define(&piece->process->names, record, (unsigned)slots) < 0)
+            return -EBADMSG;
+        if (kind == FT_RECORD_TAGS && record[1] & FT_TAGS_OF_PROCESS && !is_late(drain, piece, record[2]))
+            note_ahead(aheads, (uint32_t)record[1], record[2]);
+        at = slots ? at + (unsigned)slots : ft_record_find_published(piece->bytes, at + 1, piece->head.fill);
     }
     return 0;
+}
+
+int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t from, size_t to)
+{
+    struct aheads aheads = {0};
+    int r = 0;
+    drain->cached_id = 0;
+    for (size_t i = from; r == 0 && i < to; i++)
+        r = read_ahead(drain, &batch->pieces[i], &aheads);
+    if (aheads.count)
+        qsort(aheads.items, aheads.count, sizeof(*aheads.items), by_ticks);
+    for (size_t i = 0; i < aheads.count; i++)
+        ft_lines_set_process_tag(batch->pieces[from].process, aheads.items[i].string, aheads.items[i].ticks);
+    free(aheads.items);
+    return r;
 }
 
 void ft_drain_add_lost(struct ft_process *process, uint16_t call, uint64_t count, uint64_t bytes, uint64_t time_ns)
@@ -153,7 +215,7 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
             event.thread = ft_vfork_thread(drain, process, line);
         if (!event.thread)
             event.thread = ft_lines_thread(drain, process, line);
-        event.context = ft_lines_context(drain, process, line);
+        event.context = ft_lines_context(drain, process, line, record->end_ticks - record->duration_ticks);
     }
     ft_drain_fill_event(drain, process, record, &event);
     if (!drain->is_replay) {
@@ -185,9 +247,7 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
     struct ft_process *process = piece->process;
     struct ft_record_event event;
     unsigned kind = FT_W0_KIND(record[0]);
-    bool is_event =
-        kind == FT_RECORD_CALL || kind == FT_RECORD_SPAN || kind == FT_RECORD_INSTANT || kind == FT_RECORD_COUNTER;
-    if (drain->is_replay && !is_event)
+    if (drain->is_replay && !is_event(kind))
         return 0;
     switch (kind) {
     case FT_RECORD_CALL:
@@ -212,7 +272,10 @@ static int take_record(struct ft_drain *drain, struct ft_process_line *line, con
     case FT_RECORD_GAP:
         return take_gap(drain, process, piece, record);
     case FT_RECORD_TAGS:
-        ft_lines_set_tag(process, line, (uint32_t)record[1], record[1] >> 32 & 1);
+        if (record[1] & FT_TAGS_OF_PROCESS)
+            ft_lines_pass_process_tag(process, line, (uint32_t)record[1], record[2]);
+        else
+            ft_lines_set_tag(process, line, (uint32_t)record[1]);
         return 0;
     case FT_RECORD_DEFINE: // read before; from here on nobody else can read it
         ft_names_note_fresh(&process->names, (uint32_t)record[1]);
@@ -245,11 +308,20 @@ static unsigned pass_over_hole(struct ft_drain *drain, struct ft_piece *piece)
     return next - piece->to;
 }
 
+// When it was made, of a record whose place in time matters to other threads'.
+static uint64_t time_of(const struct ft_piece *piece, const uint64_t *record)
+{
+    unsigned kind = FT_W0_KIND(record[0]);
+    if (is_event(kind))
+        return piece->head.base_ticks + (record[1] & FT_END_MAX);
+    return kind == FT_RECORD_TAGS ? record[2] : 0;
+}
+
 // Whether one-slot calls of this line may take the short way.
 static bool is_plain(const struct ft_drain *drain, const struct ft_process *process, const struct ft_process_line *line)
 {
     return ft_drain_keeps_rows(drain) && process->clock == FT_CLOCK_TICKS && line->thread_part == drain->part &&
-           !line->tags_count && !process->tags_all_count;
+           !line->tags_count && !process->tags_all.set_count;
 }
 
 static uint64_t rows_left(const struct ft_drain *drain)
@@ -283,6 +355,8 @@ int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)
             continue;
         }
         const uint64_t *record = ft_record_at(piece->bytes, piece->to);
+        if (time_of(piece, record) > piece->until_ticks && is_late(drain, piece, time_of(piece, record)))
+            return FT_DRAIN_DONE;
         bool is_done = slots == 1 && FT_W0_KIND(record[0]) == FT_RECORD_CALL && is_plain(drain, process, line) &&
                        ft_plain_take(drain, process, line, piece->head.base_ticks, record);
         int r = is_done ? 0 : take_record(drain, line, piece, record, (unsigned)slots);

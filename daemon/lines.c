@@ -20,20 +20,12 @@ struct ft_process_line *ft_lines_at(struct ft_process *process, uint32_t at)
     return &process->lines[at];
 }
 
-// A tag's string is that tag's alone: when it holds no more, the string may go before all others.
-static void give_up(struct ft_names *names, struct ft_name *tag)
-{
-    tag->closed_in = 1;
-    if (tag->is_told)
-        ft_names_note_fresh(names, tag->id);
-}
-
 static void give_up_tags(struct ft_names *names, struct ft_process_line *line)
 {
     for (uint32_t i = 0; i < line->tags_count; i++) {
         struct ft_name *tag = ft_names_find(names, line->tags[i]);
         if (tag)
-            give_up(names, tag);
+            ft_tag_set_give_up(names, tag);
     }
     line->tags_count = 0;
 }
@@ -73,52 +65,29 @@ uint32_t ft_lines_make_thread(struct ft_drain *drain, struct ft_process *process
     return line->thread;
 }
 
-// Bytes of "key" in "key=value".
-static size_t key_bytes(const struct ft_name *name)
-{
-    const char *equals = memchr(name->text, '=', name->bytes_got);
-    return equals ? (size_t)(equals - name->text) : name->bytes_got;
-}
-
-static bool is_same_key(const struct ft_name *a, const struct ft_name *b)
-{
-    return key_bytes(a) == key_bytes(b) && memcmp(a->text, b->text, key_bytes(a)) == 0;
-}
-
-// Puts `string` into a set in place of the tag with the same key; an empty value only takes that away.
-static uint32_t replace_tag(struct ft_names *names, uint32_t *set, uint32_t count, uint32_t room, uint32_t string)
-{
-    struct ft_name *tag = ft_names_find(names, string);
-    if (!tag)
-        return count;
-    for (uint32_t i = 0; i < count; i++) {
-        struct ft_name *other = ft_names_find(names, set[i]);
-        if (other && !is_same_key(tag, other))
-            continue;
-        if (other && other != tag)
-            give_up(names, other);
-        memmove(set + i, set + i + 1, (count - i - 1) * sizeof(*set));
-        count--;
-        break;
-    }
-    if (count < room && key_bytes(tag) + 1 < tag->bytes_got)
-        set[count++] = string;
-    else
-        give_up(names, tag);
-    return count;
-}
-
-void ft_lines_set_tag(struct ft_process *process, struct ft_process_line *line, uint32_t string, bool is_process_wide)
+void ft_lines_set_tag(struct ft_process *process, struct ft_process_line *line, uint32_t string)
 {
     process->context_version++;
-    if (is_process_wide) {
-        process->tags_all_count =
-            replace_tag(&process->names, process->tags_all, process->tags_all_count, FT_PROCESS_TAGS_MAX, string);
-        return;
-    }
     if (!line->tags && !(line->tags = calloc(FT_LINES_TAGS_MAX, sizeof(*line->tags))))
         return;
-    line->tags_count = replace_tag(&process->names, line->tags, line->tags_count, FT_LINES_TAGS_MAX, string);
+    line->tags_count = ft_tag_set_replace(&process->names, line->tags, line->tags_count, FT_LINES_TAGS_MAX, string);
+}
+
+void ft_lines_set_process_tag(struct ft_process *process, uint32_t string, uint64_t ticks)
+{
+    if (ft_tag_times_change(&process->tags_all, &process->names, string, ticks))
+        process->context_version++;
+}
+
+void ft_lines_pass_process_tag(struct ft_process *process, struct ft_process_line *line, uint32_t string,
+                               uint64_t ticks)
+{
+    struct ft_name *name = ft_names_find(&process->names, string);
+    if (name && !name->is_tag_of_process) // its process has ended since the look ahead
+        ft_lines_set_process_tag(process, string, ticks);
+    // What the thread does from here on has it, also what it began before.
+    if (name && name->is_tag_of_process && name->tag_ticks > line->process_tags_ticks)
+        line->process_tags_ticks = name->tag_ticks;
 }
 
 static size_t add_tags(const struct ft_names *names, const uint32_t *set, uint32_t set_count, struct ft_tag *tags,
@@ -126,7 +95,7 @@ static size_t add_tags(const struct ft_names *names, const uint32_t *set, uint32
 {
     for (uint32_t i = 0; i < set_count; i++) {
         const struct ft_name *name = ft_names_find(names, set[i]);
-        size_t key = name ? key_bytes(name) : 0;
+        size_t key = name ? ft_tag_set_key_bytes(name) : 0;
         if (!name || key == name->bytes_got) // evicted, and the id defined again
             continue;
         tags[count++] = (struct ft_tag){
@@ -139,17 +108,26 @@ static size_t add_tags(const struct ft_names *names, const uint32_t *set, uint32
 
 size_t ft_lines_process_tags(const struct ft_process *process, struct ft_tag *tags)
 {
-    return add_tags(&process->names, process->tags_all, process->tags_all_count, tags, 0);
+    uint32_t count;
+    const uint32_t *ids = ft_tag_times_newest(&process->tags_all, &count);
+    return add_tags(&process->names, ids, count, tags, 0);
 }
 
-uint32_t ft_lines_make_context(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
+uint32_t ft_lines_find_context(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
+                               uint64_t start_ticks)
 {
+    uint64_t ticks = start_ticks > line->process_tags_ticks ? start_ticks : line->process_tags_ticks;
+    const struct ft_tag_set *set = ft_tag_times_at(&process->tags_all, ticks);
+    if (line->context_part == drain->part && line->context_version == process->context_version &&
+        line->process_tags == set)
+        return line->context;
     struct ft_tag tags[FT_PROCESS_TAGS_MAX + FT_LINES_TAGS_MAX];
-    size_t count = add_tags(&process->names, process->tags_all, process->tags_all_count, tags, 0);
+    size_t count = set ? add_tags(&process->names, process->tags_all.ids + set->first, set->count, tags, 0) : 0;
     count = add_tags(&process->names, line->tags, line->tags_count, tags, count);
     int64_t id = count ? ft_trace_writer_context(drain->writer, tags, count) : 0;
     line->context = id > 0 ? (uint32_t)id : 0;
     line->context_part = drain->part;
     line->context_version = process->context_version;
+    line->process_tags = set;
     return line->context;
 }

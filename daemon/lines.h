@@ -16,14 +16,22 @@ struct ft_process_line *ft_lines_begin_piece(const struct ft_piece *piece);
 struct ft_process_line *ft_lines_at(struct ft_process *process, uint32_t at);
 
 void ft_lines_set_thread(struct ft_process *process, struct ft_process_line *line, uint32_t tid, uint32_t ordinal);
-void ft_lines_set_tag(struct ft_process *process, struct ft_process_line *line, uint32_t string, bool is_process_wide);
+void ft_lines_set_tag(struct ft_process *process, struct ft_process_line *line, uint32_t string);
+
+// A tag of the process is set, from `ticks` on: told before the records of any thread are looked at. And: the records of
+// the thread that set it are past that.
+void ft_lines_set_process_tag(struct ft_process *process, uint32_t string, uint64_t ticks);
+void ft_lines_pass_process_tag(struct ft_process *process, struct ft_process_line *line, uint32_t string,
+                               uint64_t ticks);
 
 // Tags of the whole process, FT_PROCESS_TAGS_MAX at most; they point to its names. How many.
 size_t ft_lines_process_tags(const struct ft_process *process, struct ft_tag *tags);
 
 // THREAD and CONTEXT ids in the drain's file, 0 where there is no memory (or, of a context, no tag).
 uint32_t ft_lines_make_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line);
-uint32_t ft_lines_make_context(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line);
+// `start_ticks`: when the event began.
+uint32_t ft_lines_find_context(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line,
+                               uint64_t start_ticks);
 
 static inline uint32_t ft_lines_thread(struct ft_drain *drain, struct ft_process *process, struct ft_process_line *line)
 {
@@ -31,12 +39,10 @@ static inline uint32_t ft_lines_thread(struct ft_drain *drain, struct ft_process
 }
 
 static inline uint32_t ft_lines_context(struct ft_drain *drain, struct ft_process *process,
-                                        struct ft_process_line *line)
+                                        struct ft_process_line *line, uint64_t start_ticks)
 {
-    if (!line->tags_count && !process->tags_all_count)
-        return 0;
-    bool is_current = line->context_part == drain->part && line->context_version == process->context_version;
-    return is_current ? line->context : ft_lines_make_context(drain, process, line);
+    bool has_tags = line->tags_count || process->tags_all.set_count;
+    return has_tags ? ft_lines_find_context(drain, process, line, start_ticks) : 0;
 }
 
 #endif

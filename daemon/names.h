@@ -27,12 +27,17 @@ struct ft_name {
     uint32_t closed_in; // block in which a close named it, 0 none
     uint16_t bytes, bytes_got;
     char *text;
-    uint64_t device, inode;
+    union {
+        uint64_t device;
+        uint64_t tag_ticks; // of a string
+    };
+    uint64_t inode;
     uint8_t define; // enum ft_define
     uint8_t kind;   // enum ft_file_kind_wire
     bool is_joined, is_cut, is_kept, has_inode;
-    bool is_used; // by a call; one that is not kept goes with the block
-    bool is_told; // it is in the file, for a successor
+    bool is_tag_of_process; // and has changed the process's tags already: they hold from `tag_ticks` on
+    bool is_used;           // by a call; one that is not kept goes with the block
+    bool is_told;           // it is in the file, for a successor
 };
 
 struct ft_names {

@@ -276,6 +276,7 @@ void ft_process_destroy(struct ft_process *process)
     }
     free(process->exec.path);
     free(process->lines);
+    ft_tag_times_fini(&process->tags_all);
     free(process->lost);
     free(process->vforks_before);
     free(process->hello_bytes);

@@ -15,8 +15,7 @@
 #include "daemon/names.h"
 #include "daemon/rings.h"
 #include "daemon/segment.h"
-
-enum { FT_PROCESS_TAGS_MAX = FT_SETTING_TAGS_MAX };
+#include "daemon/tag_times.h"
 
 // What is going on with a process image, in order: it only ever moves on.
 enum ft_process_state {
@@ -64,8 +63,10 @@ struct ft_process_line {
     uint32_t vfork_depth;
     struct ft_process_vfork_level *vforks; // FT_PROCESS_VFORK_LEVELS, once there was one
     uint32_t tags_count;
-    uint32_t *tags;              // string ids
-    struct ft_process_exec exec; // of a vfork child
+    uint32_t *tags;                        // string ids
+    const struct ft_tag_set *process_tags; // that the context has
+    uint64_t process_tags_ticks;           // from when on this thread itself set one last
+    struct ft_process_exec exec;           // of a vfork child
 };
 
 // A vfork child whose record a daemon before us began.
@@ -126,8 +127,8 @@ struct ft_process {
     struct ft_names names;
     struct ft_process_line *lines;
     uint32_t lines_count;
-    uint32_t tags_all[FT_PROCESS_TAGS_MAX]; // string ids that hold for the whole process
-    uint32_t tags_all_count, context_version;
+    struct ft_tag_times tags_all; // that hold for the whole process
+    uint32_t context_version;
     uint32_t context_version_told;            // to a successor
     uint64_t stored, dropped[FT_CAUSE_COUNT]; // stored: rows that are in the file
     uint64_t vfork_rows;                      // of these: rows of vfork children, which have records of their own

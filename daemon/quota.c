@@ -5,7 +5,8 @@
 
 size_t ft_quota_memory(const struct ft_process *process)
 {
-    return ft_names_memory(&process->names) + process->lines_count * sizeof(*process->lines) +
+    return ft_names_memory(&process->names) + ft_tag_times_memory(&process->tags_all) +
+           process->lines_count * sizeof(*process->lines) +
            process->segment.lines_room * sizeof(*process->segment.lines) +
            process->segment.positions_count * sizeof(*process->segment.positions);
 }

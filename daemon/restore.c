@@ -160,7 +160,7 @@ static void copy_tags(uint32_t *to, uint32_t *count, uint32_t room, const uint32
 
 void ft_restore_tags(struct ft_process *process, const struct ft_trace_tagged *tagged)
 {
-    copy_tags(process->tags_all, &process->tags_all_count, FT_PROCESS_TAGS_MAX, tagged->all, tagged->all_count);
+    ft_tag_times_restore(&process->tags_all, tagged->all, tagged->all_count);
     for (uint32_t i = 0; i < process->lines_count; i++)
         process->lines[i].tags_count = 0;
     for (size_t i = 0; i < tagged->line_count; i++) {

@@ -64,8 +64,9 @@ static void put_fresh_names(struct ft_drain *drain, struct ft_process *process)
 static void put_tags(struct ft_drain *drain, struct ft_process *process, bool with_block)
 {
     struct ft_trace_line_tags *lines = calloc(process->lines_count ? process->lines_count : 1, sizeof(*lines));
-    struct ft_trace_tagged tagged = {
-        .process = process->trace_id, .all = process->tags_all, .all_count = process->tags_all_count, .lines = lines};
+    uint32_t all_count;
+    const uint32_t *all = ft_tag_times_newest(&process->tags_all, &all_count);
+    struct ft_trace_tagged tagged = {.process = process->trace_id, .all = all, .all_count = all_count, .lines = lines};
     for (uint32_t i = 0; lines && i < process->lines_count; i++)
         if (process->lines[i].tags_count)
             lines[tagged.line_count++] = (struct ft_trace_line_tags){.line = i,

@@ -371,8 +371,9 @@ enum ft_define {
 /* VFORK:  `call` of word 0: 1 begin, 0 end. word 1: child's pid, 0: not known. word 2: ticks. Begin comes with the child's
  *         first record (a child that does nothing but exec has it before the exec), end when the parent goes on. */
 /* INSTANT: words 1 to 3 as SPAN, duration 0. COUNTER: as INSTANT, FT_EXT_RESULT holds the value. More: annotate.h. */
-/* TAGS: word 1: 0-31 string id "key=value" (empty value: cleared), of this record alone | 32 process-wide. Hold for the
- *      thread's later records. */
+/* TAGS: word 1: 0-31 string id "key=value" (empty value: cleared), of this record alone | 32 process-wide. word 2: ticks.
+ *      Hold for the thread's later records; process-wide, also for what other threads begin from then on. */
+#define FT_TAGS_OF_PROCESS (UINT64_C(1) << 32)
 /* GAP: `call` of word 0: enum ft_shim_gap, which is counted in gap_count too. word 1: 0-31 count | 32-63 string id of the
  *      object that makes it. word 2: ticks */
 /* LOSS: word 1: count, `call` of word 0: 1 names lost. */

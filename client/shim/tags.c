@@ -88,10 +88,12 @@ static int tell(int is_process_wide, const char *text, size_t n)
     if (id == 0)
         return 0;
     uint8_t before = ft_recording_begin();
-    uint64_t *word = ft_ring_reserve(ft_thread.writer, 1, ft_now(), &chunk);
+    uint64_t now = ft_now();
+    uint64_t *word = ft_ring_reserve(ft_thread.writer, 1, now, &chunk);
     if (word != NULL) {
-        word[1] = id | (uint64_t)(is_process_wide != 0) << 32;
-        word[2] = word[3] = 0;
+        word[1] = id | (is_process_wide ? FT_TAGS_OF_PROCESS : 0);
+        word[2] = now;
+        word[3] = 0;
         /* Release: partner is the reader's second look at the chunk (proto/ring.h). */
         __atomic_store_n(&word[0], FT_W0(FT_RECORD_TAGS, 1, 0, 0, chunk->fill, FT_FD16_NONE), __ATOMIC_RELEASE);
     }
