@@ -73,12 +73,15 @@ static const struct placeholder placeholders[] = {{"*", ANY}, {"{job}", JOB_ID},
 
 static const struct placeholder *placeholder_at(const char *pattern)
 {
+    if (*pattern != '*' && *pattern != '{')
+        return NULL;
     for (size_t i = 0; i < COUNT(placeholders); i++)
         if (strncmp(pattern, placeholders[i].text, strlen(placeholders[i].text)) == 0)
             return &placeholders[i];
     return NULL;
 }
 
+// Every process that attaches is matched against all patterns: most fail at their first byte.
 // Matches `text` against a pattern from its start; true where the pattern is used up at the end of a component.
 static bool matches(const char *pattern, const char *text, const char *end, struct ft_bytes captures[FIELDS])
 {
@@ -173,15 +176,55 @@ static void extract(const struct pattern *pattern, const struct ft_bytes capture
     out->rank_source = out->rank >= 0 ? source : FT_JOB_SOURCE_UNKNOWN;
 }
 
+static const struct pattern *find_pattern(enum meaning meaning, struct ft_bytes text, struct ft_bytes captures[FIELDS])
+{
+    for (size_t i = 0; text.len && i < COUNT(patterns); i++)
+        if (patterns[i].meaning == meaning && find_in_text(patterns[i].text, text, captures))
+            return &patterns[i];
+    return NULL;
+}
+
+// What was found last: processes come in crowds from the same cgroups, and going through all patterns for each was most
+// of what the daemon did for a short process.
+struct answer {
+    enum meaning meaning;
+    const struct pattern *pattern; // NULL: none fits
+    struct ft_bytes captures[FIELDS];
+    size_t text_len; // 0: not in use
+    char text[2048];
+};
+
+static const struct answer *answer_for(enum meaning meaning, struct ft_bytes text)
+{
+    static _Thread_local struct answer answers[8];
+    static _Thread_local unsigned next;
+    for (size_t i = 0; i < COUNT(answers); i++)
+        if (answers[i].text_len == text.len && answers[i].meaning == meaning &&
+            memcmp(answers[i].text, text.data, text.len) == 0)
+            return &answers[i];
+    struct answer *answer = &answers[next++ % COUNT(answers)];
+    memcpy(answer->text, text.data, text.len);
+    answer->text_len = text.len;
+    answer->meaning = meaning;
+    answer->pattern = find_pattern(meaning, (struct ft_bytes){.data = answer->text, .len = text.len}, answer->captures);
+    return answer;
+}
+
 static bool find(enum meaning meaning, struct ft_bytes text, uint8_t source, struct ft_identity *out)
 {
+    if (!text.len)
+        return false;
+    if (text.len <= sizeof(((struct answer *)NULL)->text)) {
+        const struct answer *answer = answer_for(meaning, text);
+        if (answer->pattern)
+            extract(answer->pattern, answer->captures, source, out);
+        return answer->pattern != NULL;
+    }
     struct ft_bytes captures[FIELDS];
-    for (size_t i = 0; text.len && i < COUNT(patterns); i++)
-        if (patterns[i].meaning == meaning && find_in_text(patterns[i].text, text, captures)) {
-            extract(&patterns[i], captures, source, out);
-            return true;
-        }
-    return false;
+    const struct pattern *pattern = find_pattern(meaning, text, captures);
+    if (pattern)
+        extract(pattern, captures, source, out);
+    return pattern != NULL;
 }
 
 bool ft_identity_from_cgroup(struct ft_bytes text, uint8_t source, struct ft_identity *out)

@@ -70,21 +70,39 @@ static const struct cgroup_case cgroup_cases[] = {
     {"no slash at all\n\n\n", NULL, NULL, -1, "no path"},
 };
 
+static void check_cgroup_case(const struct cgroup_case *one, const char *text)
+{
+    struct ft_identity identity = {.rank = -1};
+    bool found = ft_identity_from_cgroup(FT_BYTES(text), FT_JOB_SOURCE_CGROUP, &identity);
+    if (found != (one->job != NULL))
+        fail_msg("%s: %d", one->why, found);
+    bool is_right = !found || (strcmp(identity.job, one->job) == 0 && strcmp(identity.step, one->step) == 0 &&
+                               identity.rank == one->rank && identity.source == FT_JOB_SOURCE_CGROUP &&
+                               (identity.rank_source == FT_JOB_SOURCE_CGROUP) == (one->rank >= 0) &&
+                               (identity.step_source == FT_JOB_SOURCE_CGROUP) == (one->step[0] != 0));
+    if (!is_right)
+        fail_msg("%s: job %s step %s rank %d", one->why, identity.job, identity.step, identity.rank);
+}
+
 static void test_jobs_are_known_by_their_cgroup(void **state)
 {
     (void)state;
+    for (size_t i = 0; i < sizeof(cgroup_cases) / sizeof(cgroup_cases[0]); i++)
+        for (int again = 0; again < 2; again++) // the second time it is remembered
+            check_cgroup_case(&cgroup_cases[i], cgroup_cases[i].text);
+}
+
+// More lines than are remembered, that say nothing, before the one that does.
+static void test_jobs_are_known_at_the_end_of_a_long_text(void **state)
+{
+    static char text[16384];
+    (void)state;
     for (size_t i = 0; i < sizeof(cgroup_cases) / sizeof(cgroup_cases[0]); i++) {
-        const struct cgroup_case *one = &cgroup_cases[i];
-        struct ft_identity identity = {.rank = -1};
-        bool found = ft_identity_from_cgroup(FT_BYTES(one->text), FT_JOB_SOURCE_CGROUP, &identity);
-        if (found != (one->job != NULL))
-            fail_msg("%s: %d", one->why, found);
-        bool is_right = !found || (strcmp(identity.job, one->job) == 0 && strcmp(identity.step, one->step) == 0 &&
-                                   identity.rank == one->rank && identity.source == FT_JOB_SOURCE_CGROUP &&
-                                   (identity.rank_source == FT_JOB_SOURCE_CGROUP) == (one->rank >= 0) &&
-                                   (identity.step_source == FT_JOB_SOURCE_CGROUP) == (one->step[0] != 0));
-        if (!is_right)
-            fail_msg("%s: job %s step %s rank %d", one->why, identity.job, identity.step, identity.rank);
+        size_t used = 0;
+        while (used < 4096)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%zu:name=none:/\n", used);
+        snprintf(text + used, sizeof(text) - used, "%s", cgroup_cases[i].text);
+        check_cgroup_case(&cgroup_cases[i], text);
     }
 }
 
@@ -297,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_are_known_by_their_cgroup),
+        cmocka_unit_test(test_jobs_are_known_at_the_end_of_a_long_text),
         cmocka_unit_test(test_the_kernel_goes_before_claims_and_claims_before_the_session),
         cmocka_unit_test(test_sessions_are_known_by_their_scope),
         cmocka_unit_test(test_claims_are_read_from_the_environment),
