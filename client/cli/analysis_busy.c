@@ -8,8 +8,9 @@
 
 void ft_busy_fini(struct ft_busy *busy)
 {
-    ft_intervals_fini(&busy->calls);
-    ft_intervals_fini(&busy->scratch);
+    free(busy->calls);
+    free(busy->sorted);
+    free(busy->scratch);
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         ft_intervals_fini(&busy->spans[kind]);
         ft_intervals_fini(&busy->whole.lists[kind]);
@@ -19,12 +20,17 @@ void ft_busy_fini(struct ft_busy *busy)
     memset(busy, 0, sizeof(*busy));
 }
 
-void ft_busy_begin(struct ft_busy *busy, int64_t base_ns, size_t rows)
+void ft_busy_begin(struct ft_busy *busy, struct ft_packed_form form, size_t rows)
 {
-    busy->base_ns = base_ns;
-    busy->calls.count = busy->calls_begin = 0;
-    busy->process_count = 0;
-    ft_intervals_reserve(&busy->calls, rows + 1); /* a call that is not wanted is written too */
+    busy->calls_begin = busy->process_count = 0;
+    busy->all_durations = busy->all_moved = 0;
+    if (busy->call_space < rows + 1) { /* a call that is not wanted is written too */
+        busy->call_space = rows + 1;
+        busy->calls = ft_cli_realloc(busy->calls, busy->call_space, sizeof(*busy->calls));
+        busy->sorted = ft_cli_realloc(busy->sorted, busy->call_space, sizeof(*busy->sorted));
+        busy->scratch = ft_cli_realloc(busy->scratch, busy->call_space, sizeof(*busy->scratch));
+    }
+    busy->writer = (struct ft_busy_writer){.form = form, .to = busy->calls};
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         busy->spans[kind].count = busy->spans_begin[kind] = 0;
         busy->whole.lists[kind].count = busy->lists[kind].count = 0;
@@ -38,93 +44,62 @@ void ft_busy_add_span(struct ft_busy *busy, enum ft_sweep_kind kind, int64_t sta
     }
 }
 
-/* Puts what it gets in order of start behind a list, joined. The last one is held back, for it may grow. */
-struct joiner {
-    struct ft_interval *items;
-    size_t count;
-    int64_t start, end; /* end INT64_MIN: there was none yet */
-};
-
-static struct joiner begin_joining(struct ft_intervals *list, size_t count)
+void ft_busy_add_long(struct ft_busy *busy, int64_t start, int64_t end, unsigned moved)
 {
-    ft_intervals_reserve(list, count + 1);
-    return (struct joiner){.items = list->items + list->count, .end = INT64_MIN};
-}
-
-static inline __attribute__((always_inline)) void join(struct joiner *joiner, int64_t start, int64_t end,
-                                                       bool is_wanted)
-{
-    bool is_new = is_wanted & (start > joiner->end);
-    int64_t longer = end > joiner->end ? end : joiner->end;
-    joiner->items[joiner->count] = (struct ft_interval){.start = joiner->start, .end = joiner->end};
-    joiner->count += is_new & (joiner->end != INT64_MIN);
-    joiner->start = is_new ? start : joiner->start;
-    joiner->end = is_wanted ? longer : joiner->end;
-}
-
-static void end_joining(struct joiner *joiner, struct ft_intervals *list, int64_t base_ns)
-{
-    joiner->items[joiner->count] = (struct ft_interval){.start = joiner->start, .end = joiner->end};
-    joiner->count += joiner->end != INT64_MIN;
-    for (size_t i = 0; i < joiner->count; i++) {
-        joiner->items[i].start += base_ns;
-        joiner->items[i].end += base_ns;
+    ft_busy_add_span(busy, FT_SWEEP_IO, start, end);
+    if (moved) {
+        ft_busy_add_span(busy, FT_SWEEP_MOVE, start, end);
     }
-    list->count += joiner->count;
-}
-
-static bool is_ordered(const struct ft_intervals *list, size_t first)
-{
-    size_t descents = 0;
-    for (size_t i = first + 1; i < list->count; i++) {
-        descents += list->items[i].start < list->items[i - 1].start;
+    if (moved & FT_PACKED_READ) {
+        ft_busy_add_span(busy, FT_SWEEP_READ, start, end);
     }
-    return descents == 0;
-}
-
-static void order(struct ft_busy *busy, size_t first)
-{
-    if (!is_ordered(&busy->calls, first)) {
-        ft_intervals_sort(&busy->calls, first, &busy->scratch);
+    if (moved & FT_PACKED_WRITE) {
+        ft_busy_add_span(busy, FT_SWEEP_WRITE, start, end);
     }
 }
 
-/* IO and MOVE of the process at hand. */
-static void join_process_calls(struct ft_busy *busy)
+/* Adds one kind to a list behind what it has: spans in any order, and calls that are not to stay packed. */
+static void put_normal(struct ft_intervals *to, const struct ft_intervals *spans, size_t first,
+                       const struct ft_packed *calls, enum ft_sweep_kind kind)
 {
-    size_t begin = busy->calls_begin, end = busy->calls.count;
-    struct joiner io = begin_joining(&busy->lists[FT_SWEEP_IO], end - begin);
-    struct joiner move = begin_joining(&busy->lists[FT_SWEEP_MOVE], end - begin);
-    order(busy, begin);
-    for (size_t i = begin; i < end; i++) {
-        struct ft_interval call = busy->calls.items[i];
-        int64_t from = call.start >> FT_BUSY_BITS, to = call.end >> FT_BUSY_BITS;
-        join(&io, from, to, true);
-        join(&move, from, to, call.start & (FT_BUSY_READ | FT_BUSY_WRITE));
+    struct ft_intervals part = {0};
+    struct ft_intervals own = {.items = spans->items ? spans->items + first : NULL, .count = spans->count - first};
+    if (calls) {
+        ft_packed_copy(calls, kind, INT64_MIN, INT64_MAX, &part);
     }
-    end_joining(&io, &busy->lists[FT_SWEEP_IO], busy->base_ns);
-    end_joining(&move, &busy->lists[FT_SWEEP_MOVE], busy->base_ns);
+    ft_intervals_merge(&part, &own);
+    ft_intervals_reserve(to, part.count);
+    if (part.count > 0) {
+        memcpy(to->items + to->count, part.items, part.count * sizeof(*part.items));
+        to->count += part.count;
+    }
+    ft_intervals_fini(&part);
 }
 
-static void join_process_spans(struct ft_busy *busy, int kind)
+/*
+ * All lists of one process or of all: behind what `to` has. Calls stay packed where they all are: then they are moved to
+ * `packed`.
+ */
+static void put_lists(struct ft_intervals to[FT_SWEEP_COUNT], const struct ft_busy *busy,
+                      const size_t first[FT_SWEEP_COUNT], const struct ft_packed *calls, struct ft_packed *packed)
 {
-    struct ft_intervals spans = {0};
-    struct ft_intervals part = {.items = busy->spans[kind].items + busy->spans_begin[kind],
-                                .count = busy->spans[kind].count - busy->spans_begin[kind]};
-    if (part.count == 0) {
-        return;
+    bool is_packed = busy->spans[FT_SWEEP_IO].count == first[FT_SWEEP_IO];
+    *packed = is_packed ? *calls : (struct ft_packed){0};
+    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
+        bool is_of_calls = kind <= FT_SWEEP_MOVE, is_side = kind == FT_SWEEP_READ || kind == FT_SWEEP_WRITE;
+        if (busy->spans[kind].count > first[kind] && (calls->has_sides || !is_side)) {
+            put_normal(&to[kind], &busy->spans[kind], first[kind], is_of_calls ? calls : NULL,
+                       (enum ft_sweep_kind)kind);
+        } else if (is_of_calls && !is_packed) {
+            ft_packed_copy(calls, (enum ft_sweep_kind)kind, INT64_MIN, INT64_MAX, &to[kind]);
+        }
     }
-    ft_intervals_merge(&spans, &part);
-    ft_intervals_reserve(&busy->lists[kind], spans.count);
-    memcpy(busy->lists[kind].items + busy->lists[kind].count, spans.items, spans.count * sizeof(*spans.items));
-    busy->lists[kind].count += spans.count;
-    ft_intervals_fini(&spans);
 }
 
 struct ft_sweep_block ft_busy_process_block(const struct ft_busy *busy, size_t i)
 {
     const struct ft_busy_process *process = &busy->processes[i];
-    struct ft_sweep_block block = {.totals = process->totals};
+    struct ft_sweep_block block = {.calls = process->calls, .totals = process->totals};
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         if (process->count[kind] > 0) {
             block.lists[kind] = (struct ft_intervals){.items = busy->lists[kind].items + process->first[kind],
@@ -134,6 +109,33 @@ struct ft_sweep_block ft_busy_process_block(const struct ft_busy *busy, size_t i
     return block;
 }
 
+static size_t call_count(const struct ft_busy *busy)
+{
+    return (size_t)(busy->writer.to - busy->calls);
+}
+
+/* The calls of the process at hand, in order; they stay where they are. */
+static struct ft_packed pack_process(struct ft_busy *busy)
+{
+    const struct ft_busy_writer *writer = &busy->writer;
+    uint64_t *items = busy->calls + busy->calls_begin;
+    size_t count = call_count(busy) - busy->calls_begin;
+    if (writer->are_crossed && !ft_packed_is_sorted(items, count)) {
+        const uint64_t *sorted = ft_packed_sort(items, count, writer->form, busy->scratch, items);
+        if (sorted != items) {
+            memcpy(items, sorted, count * sizeof(*items));
+        }
+    }
+    return (struct ft_packed){.items = items,
+                              .count = count,
+                              .form = writer->form,
+                              .longest = writer->durations,
+                              .moved = (unsigned)writer->moved,
+                              .are_apart = !writer->are_crossed,
+                              .sum_ns = writer->sum_ns,
+                              .moved_ns = writer->moved_ns};
+}
+
 static void put_process(struct ft_busy *busy, uint32_t process)
 {
     if (busy->process_count == busy->process_space) {
@@ -141,13 +143,13 @@ static void put_process(struct ft_busy *busy, uint32_t process)
         busy->processes = ft_cli_realloc(busy->processes, busy->process_space, sizeof(*busy->processes));
     }
     struct ft_busy_process *to = &busy->processes[busy->process_count++];
+    struct ft_packed calls = pack_process(busy);
     to->process = process;
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         to->first[kind] = busy->lists[kind].count;
     }
-    join_process_calls(busy);
+    put_lists(busy->lists, busy, busy->spans_begin, &calls, &to->calls);
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        join_process_spans(busy, kind);
         to->count[kind] = busy->lists[kind].count - to->first[kind];
     }
     struct ft_sweep_block block = ft_busy_process_block(busy, busy->process_count - 1);
@@ -160,37 +162,35 @@ void ft_busy_end_process(struct ft_busy *busy, uint32_t process)
     if (busy->has_processes && process != UINT32_MAX) {
         put_process(busy, process);
     }
-    busy->calls_begin = busy->calls.count;
+    busy->calls_begin = call_count(busy);
+    busy->all_durations |= busy->writer.durations;
+    busy->all_moved |= busy->writer.moved;
+    busy->writer = (struct ft_busy_writer){.form = busy->writer.form, .to = busy->writer.to};
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         busy->spans_begin[kind] = busy->spans[kind].count;
     }
 }
 
+/* All calls of the block in order; those of the processes stay where they are. */
+static struct ft_packed pack_all(struct ft_busy *busy)
+{
+    size_t count = call_count(busy);
+    const uint64_t *items = busy->calls;
+    if (!ft_packed_is_sorted(items, count)) {
+        items = ft_packed_sort(items, count, busy->writer.form, busy->sorted, busy->scratch);
+    }
+    return (struct ft_packed){.items = items,
+                              .count = count,
+                              .form = busy->writer.form,
+                              .longest = busy->all_durations,
+                              .moved = (unsigned)busy->all_moved,
+                              .has_sides = true};
+}
+
 void ft_busy_end(struct ft_busy *busy)
 {
-    size_t count = busy->calls.count;
-    struct joiner io = begin_joining(&busy->whole.lists[FT_SWEEP_IO], count);
-    struct joiner read = begin_joining(&busy->whole.lists[FT_SWEEP_READ], count);
-    struct joiner write = begin_joining(&busy->whole.lists[FT_SWEEP_WRITE], count);
-    struct joiner move = begin_joining(&busy->whole.lists[FT_SWEEP_MOVE], count);
-    order(busy, 0);
-    for (size_t i = 0; i < count; i++) {
-        struct ft_interval call = busy->calls.items[i];
-        int64_t from = call.start >> FT_BUSY_BITS, to = call.end >> FT_BUSY_BITS;
-        join(&io, from, to, true);
-        join(&read, from, to, call.start & FT_BUSY_READ);
-        join(&write, from, to, call.start & FT_BUSY_WRITE);
-        join(&move, from, to, call.start & (FT_BUSY_READ | FT_BUSY_WRITE));
-    }
-    end_joining(&io, &busy->whole.lists[FT_SWEEP_IO], busy->base_ns);
-    end_joining(&read, &busy->whole.lists[FT_SWEEP_READ], busy->base_ns);
-    end_joining(&write, &busy->whole.lists[FT_SWEEP_WRITE], busy->base_ns);
-    end_joining(&move, &busy->whole.lists[FT_SWEEP_MOVE], busy->base_ns);
-    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        ft_intervals_normalize(&busy->spans[kind]);
-        if (busy->spans[kind].count > 0) {
-            ft_intervals_merge(&busy->whole.lists[kind], &busy->spans[kind]);
-        }
-    }
+    static const size_t from_begin[FT_SWEEP_COUNT];
+    struct ft_packed calls = pack_all(busy);
+    put_lists(busy->whole.lists, busy, from_begin, &calls, &busy->whole.calls);
     ft_sweep_block_measure(&busy->whole);
 }

@@ -180,25 +180,15 @@ void ft_intervals_reserve(struct ft_intervals *list, size_t count)
     }
 }
 
-void ft_intervals_sort(struct ft_intervals *list, size_t first, struct ft_intervals *scratch)
+static void sort_list(struct ft_intervals *list)
 {
-    size_t count = list->count - first;
-    scratch->count = 0;
-    if (scratch->space < list->space) { /* the two may change places, and the list's room is kept */
-        free(scratch->items);
-        scratch->items = ft_cli_alloc(list->space * sizeof(*scratch->items));
-        scratch->space = list->space;
+    struct ft_interval *scratch = ft_cli_alloc(list->space * sizeof(*scratch));
+    if (sort(list->items, list->count, scratch) == scratch) {
+        struct ft_interval *other = list->items;
+        list->items = scratch;
+        scratch = other;
     }
-    if (count == 0 || sort(list->items + first, count, scratch->items) != scratch->items) {
-        return;
-    }
-    if (first == 0) {
-        struct ft_intervals sorted = {.items = scratch->items, .count = count, .space = scratch->space};
-        *scratch = *list;
-        *list = sorted;
-    } else {
-        memcpy(list->items + first, scratch->items, count * sizeof(*list->items));
-    }
+    free(scratch);
 }
 
 void ft_intervals_normalize(struct ft_intervals *list)
@@ -214,9 +204,7 @@ void ft_intervals_normalize(struct ft_intervals *list)
         list->items = merged;
         free(other);
     } else if (pieces > 2) {
-        struct ft_intervals scratch = {0};
-        ft_intervals_sort(list, 0, &scratch);
-        ft_intervals_fini(&scratch);
+        sort_list(list);
     }
     join(list);
 }

@@ -42,8 +42,6 @@ static inline __attribute__((always_inline)) void ft_intervals_add(struct ft_int
         ft_intervals_append(list, start, end);
     }
 }
-/* Orders what stands from `first` on by start; `scratch` is memory that is kept between calls. */
-void ft_intervals_sort(struct ft_intervals *list, size_t first, struct ft_intervals *scratch);
 /* Room for so many more. */
 void ft_intervals_reserve(struct ft_intervals *list, size_t count);
 /* Any list becomes normal. */
@@ -82,8 +80,30 @@ struct ft_sweep {
     struct ft_sweep_totals totals;
 };
 
-/* The normal lists of one block, and their lengths; of one process or of all. They are only read. */
+/* How calls are written as words (analysis_packed.h). */
+struct ft_packed_form {
+    int64_t base_ns;
+    unsigned start_bits, dur_bits;
+};
+
+struct ft_packed {
+    const uint64_t *items; /* in order of start */
+    size_t count;
+    struct ft_packed_form form;
+    uint64_t longest; /* no call takes more; ns */
+    unsigned moved;   /* what any of them moved */
+    bool has_sides;   /* whether READ and WRITE are wanted, too */
+    /* Whether none begins before the one before it has ended: then sums of their durations tell their unions. */
+    bool are_apart;
+    int64_t sum_ns, moved_ns; /* of all; of those that moved something */
+};
+
+/*
+ * What went on in one block, of one process or of all, and for how long. Kinds of calls are packed where there are any
+ * such (.calls.count), and normal lists otherwise; the others are lists. They are only read.
+ */
 struct ft_sweep_block {
+    struct ft_packed calls;
     struct ft_intervals lists[FT_SWEEP_COUNT];
     struct ft_sweep_totals totals;
 };
@@ -91,6 +111,8 @@ struct ft_sweep_block {
 void ft_sweep_fini(struct ft_sweep *sweep);
 /* Fills in the totals. */
 void ft_sweep_block_measure(struct ft_sweep_block *block);
+/* Where it begins; INT64_MAX where it is empty. */
+int64_t ft_sweep_block_start(const struct ft_sweep_block *block);
 /* Adds the next block, and settles. `watermark`: no later block reaches above it; INT64_MIN: there is none. */
 void ft_sweep_add(struct ft_sweep *sweep, const struct ft_sweep_block *block, int64_t watermark);
 bool ft_sweep_is_empty(const struct ft_sweep *sweep);

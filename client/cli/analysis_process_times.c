@@ -55,20 +55,10 @@ static struct ft_process_pending *find_or_make(struct ft_process_times *times, s
     return found;
 }
 
-/* Whether all of it is above the mark. */
-static bool is_above(const struct ft_sweep_block *block, int64_t watermark)
-{
-    bool is = true;
-    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        is &= block->lists[kind].count == 0 || block->lists[kind].items[0].start >= watermark;
-    }
-    return is;
-}
-
 static void add_process(struct ft_process_times *times, struct ft_host_times *host, uint32_t process,
                         const struct ft_sweep_block *block, int64_t watermark)
 {
-    if (!find(times, host, process) && is_above(block, watermark)) {
+    if (!find(times, host, process) && ft_sweep_block_start(block) >= watermark) {
         ft_sweep_totals_add(&times->totals[process], &block->totals);
     } else {
         struct ft_process_pending *pending = find_or_make(times, host, process);

@@ -129,20 +129,22 @@ static bool add_block(struct worker *worker, const struct ft_scan_block *block)
     const struct ft_scan_work *common = worker->part.work;
     const struct ft_where *where = worker->selector.where;
     uint32_t columns = ft_scan_part_columns(common->parts);
+    size_t count;
+    const struct ft_trace_reader *reader = ft_trace_set_reader(common->set, block->reader);
+    const struct ft_trace_block *head = &ft_trace_reader_blocks(reader, &count)[block->block];
     struct ft_rows rows, all;
     if (where && !ft_where_may_match(where, worker->decoder, block->reader, block->block)) {
-        ft_scan_part_add(&worker->part, block->reader, &(struct ft_rows){0});
+        ft_scan_part_add(&worker->part, block->reader, head, &(struct ft_rows){0});
         return true;
     }
     columns |= where ? ft_where_columns(where) : 0;
-    if (ft_trace_decoder_rows(worker->decoder, ft_trace_set_reader(common->set, block->reader), block->block, columns,
-                              &all) < 0) {
+    if (ft_trace_decoder_rows(worker->decoder, reader, block->block, columns, &all) < 0) {
         return false;
     }
     if (where) {
         ft_selector_pick(&worker->selector, block->reader, &all, &rows);
     }
-    ft_scan_part_add(&worker->part, block->reader, where ? &rows : &all);
+    ft_scan_part_add(&worker->part, block->reader, head, where ? &rows : &all);
     return true;
 }
 

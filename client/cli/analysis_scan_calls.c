@@ -9,8 +9,6 @@
 #include "client/cli/report.h"
 #include "proto/calls.h"
 
-enum { TABLE_BYTES = FT_TRACE_CALL_MAX * sizeof(struct ft_scan_call) };
-
 static enum ft_side side_of(unsigned group)
 {
     switch (group) {
@@ -51,19 +49,56 @@ static struct ft_scan_call make_call(const struct ft_trace_reader *reader, unsig
     };
 }
 
-const struct ft_scan_call **ft_scan_make_calls(const struct ft_trace_set *set)
+struct ft_scan_effect ft_scan_effect_of(const struct ft_scan_call *call, unsigned file_class, unsigned file2_class,
+                                        bool is_memory)
+{
+    unsigned mask = ft_count_of(call->group, file_class, file2_class);
+    unsigned moved = mask | (mask & FT_COUNT_METADATA ? call->stream : 0u);
+    return (struct ft_scan_effect){
+        .mask = (uint8_t)mask,
+        .moved = (uint8_t)(moved & (FT_COUNT_READ | FT_COUNT_WRITE)),
+        .kernel_sides = is_memory      ? 0
+                        : call->stream ? 1
+                                       : call->kernel_sides,
+        .side = call->side,
+        .bytes_side = call->bytes_side,
+        .is_io = (mask & FT_COUNT_IO) != 0,
+        .is_request = mask == FT_COUNT_READ || mask == FT_COUNT_WRITE,
+        .is_open = call->is_open,
+    };
+}
+
+static void fill(struct ft_scan_calls *table, const struct ft_trace_reader *reader)
+{
+    for (unsigned call = 0; call < FT_TRACE_CALL_MAX; call++) {
+        table->calls[call] = make_call(reader, call);
+    }
+}
+
+static void fill_effects(struct ft_scan_calls *table)
+{
+    for (unsigned file_class = 0; file_class < FT_SCAN_VARIANTS / 2; file_class++) {
+        for (int is_memory = 0; is_memory < 2; is_memory++) {
+            struct ft_scan_effect *effects = table->effects[ft_scan_variant(file_class, is_memory)];
+            for (unsigned call = 0; call < FT_TRACE_CALL_MAX; call++) {
+                effects[call] = ft_scan_effect_of(&table->calls[call], file_class, FT_FILE_CLASS_NONE, is_memory);
+            }
+        }
+    }
+}
+
+const struct ft_scan_calls **ft_scan_make_calls(const struct ft_trace_set *set)
 {
     size_t readers = ft_trace_set_reader_count(set);
-    const struct ft_scan_call **calls = ft_cli_alloc(readers * sizeof(const struct ft_scan_call *));
-    struct ft_scan_call *table = NULL;
+    const struct ft_scan_calls **calls = ft_cli_alloc(readers * sizeof(const struct ft_scan_calls *));
+    struct ft_scan_calls *table = NULL;
     for (size_t r = 0; r < readers; r++) {
-        table = table ? table : ft_cli_alloc(TABLE_BYTES);
-        for (unsigned call = 0; call < FT_TRACE_CALL_MAX; call++) {
-            table[call] = make_call(ft_trace_set_reader(set, r), call);
-        }
-        if (r > 0 && memcmp(table, calls[r - 1], TABLE_BYTES) == 0) {
+        table = table ? table : ft_cli_alloc(sizeof(*table));
+        fill(table, ft_trace_set_reader(set, r));
+        if (r > 0 && memcmp(table->calls, calls[r - 1]->calls, sizeof(table->calls)) == 0) {
             calls[r] = calls[r - 1];
         } else {
+            fill_effects(table);
             calls[r] = table;
             table = NULL;
         }
@@ -72,7 +107,7 @@ const struct ft_scan_call **ft_scan_make_calls(const struct ft_trace_set *set)
     return calls;
 }
 
-void ft_scan_free_calls(const struct ft_scan_call **calls, const struct ft_trace_set *set)
+void ft_scan_free_calls(const struct ft_scan_calls **calls, const struct ft_trace_set *set)
 {
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
         if (r == 0 || calls[r] != calls[r - 1]) {

@@ -70,7 +70,8 @@ void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from)
 
 static void add_item(const struct ft_scan_file *item, struct ft_file_sum *to, int64_t realtime_offset_ns)
 {
-    int64_t first_ns = item->first_ns == INT64_MAX ? INT64_MAX : item->first_ns + realtime_offset_ns;
+    bool is_known = item->is_identified && item->first_ns != INT64_MAX;
+    int64_t first_ns = is_known ? item->first_ns + realtime_offset_ns : INT64_MAX;
     to->first_ns = first_ns < to->first_ns ? first_ns : to->first_ns;
     to->events += item->events;
     to->errors += item->errors;

@@ -26,7 +26,7 @@ struct ft_scan_file {
     uint32_t entry;     /* FT_ENTRY_NONE: none */
     uint8_t file_class; /* enum ft_file_class */
     bool is_identified, is_memory;
-    int64_t first_ns; /* monotonic; INT64_MAX: none */
+    int64_t first_ns; /* monotonic; INT64_MAX: none; of files that are not identified it says nothing */
     uint64_t time_ns[FT_SIDE_COUNT], bytes[FT_SIDE_COUNT];
     uint32_t count[FT_SIDE_COUNT], events, errors, opens;
 };

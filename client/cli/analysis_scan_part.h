@@ -18,12 +18,33 @@ struct ft_scan_call {
     bool is_transfer, is_open;
 };
 
+/* What a call adds to, by the classes of its files. */
+struct ft_scan_effect {
+    uint8_t mask;                    /* FT_COUNT_* */
+    uint8_t moved;                   /* FT_COUNT_READ or _WRITE: where its bytes go in the process's sums */
+    uint8_t kernel_sides;            /* 0 of memory */
+    uint8_t side, bytes_side;        /* as in ft_scan_call */
+    bool is_io, is_request, is_open; /* is_request: what has a place in the order of accesses */
+};
+
+enum { FT_SCAN_VARIANTS = 8 };
+
+struct ft_scan_calls {
+    struct ft_scan_call calls[FT_TRACE_CALL_MAX];
+    struct ft_scan_effect effects[FT_SCAN_VARIANTS][FT_TRACE_CALL_MAX]; /* of calls without a second file */
+};
+
+static inline unsigned ft_scan_variant(unsigned file_class, bool is_memory)
+{
+    return (file_class | (unsigned)is_memory << 2) % FT_SCAN_VARIANTS;
+}
+
 /* What all threads read, and add to. */
 struct ft_scan_work {
     const struct ft_trace_set *set;
     const struct ft_entries *entries;
-    const struct ft_scan_call **calls; /* by reader: of FT_TRACE_CALL_MAX calls; equal tables are one */
-    struct ft_file_sum *files;         /* by entry, under files_lock */
+    const struct ft_scan_calls **calls; /* by reader; equal ones are one */
+    struct ft_file_sum *files;          /* by entry, under files_lock */
     pthread_mutex_t files_lock;
     struct ft_touched touched;
     const struct ft_where *where; /* NULL: all events */
@@ -37,6 +58,7 @@ struct ft_scan_part {
     const struct ft_trace_reader *reader;
     size_t reader_index;
     const struct ft_scan_call *calls;
+    const struct ft_scan_effect (*effects)[FT_TRACE_CALL_MAX];
     int64_t realtime_offset_ns, base_ns; /* base: monotonic */
     struct ft_scan_files files;
     uint32_t *run_files; /* entries that the run at hand touched, each once */
@@ -53,15 +75,24 @@ struct ft_scan_part {
     uint64_t rows;
 };
 
+struct ft_scan_effect ft_scan_effect_of(const struct ft_scan_call *call, unsigned file_class, unsigned file2_class,
+                                        bool is_memory);
 /* By reader; release with ft_scan_free_calls(). */
-const struct ft_scan_call **ft_scan_make_calls(const struct ft_trace_set *set);
-void ft_scan_free_calls(const struct ft_scan_call **calls, const struct ft_trace_set *set);
+const struct ft_scan_calls **ft_scan_make_calls(const struct ft_trace_set *set);
+void ft_scan_free_calls(const struct ft_scan_calls **calls, const struct ft_trace_set *set);
 
 void ft_scan_part_init(struct ft_scan_part *part, struct ft_scan_work *work);
 void ft_scan_part_fini(struct ft_scan_part *part);
 uint32_t ft_scan_part_columns(unsigned parts);
 /* Adds a block's rows; `busy` and `accesses` are then the block's. */
-void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_rows *rows);
+void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_trace_block *head,
+                      const struct ft_rows *rows);
+
+/* The rows of one run (analysis_scan_rows.c); `sum` gets what they add to their process's, events aside. */
+void ft_scan_rows_add(struct ft_scan_part *part, const struct ft_rows *of_block, const struct ft_run *which,
+                      struct ft_process_sum *sum);
+/* Since the epoch; clamped. */
+int64_t ft_scan_part_realtime(const struct ft_scan_part *part, int64_t mono_ns);
 
 /* Adds the sums of PROFILE frames to files and processes. `rows` of the scan then counts the events that they stand for. */
 void ft_scan_add_sums(struct ft_scan *scan, struct ft_scan_work *work);

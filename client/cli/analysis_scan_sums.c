@@ -89,7 +89,7 @@ static void add_row(struct sums *sums, const struct ft_rows *rows, size_t i, uin
 static void add_block(struct sums *sums, size_t reader, const struct ft_rows *rows)
 {
     const struct ft_trace_set *set = sums->work->set;
-    sums->calls = sums->work->calls[reader];
+    sums->calls = sums->work->calls[reader]->calls;
     ft_scan_files_begin(&sums->files, sums->work->entries->of[reader],
                         ft_trace_reader_file_max(ft_trace_set_reader(set, reader)));
     for (size_t r = 0; r < rows->run_count; r++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client/cli/analysis_intervals.h"
+#include "client/cli/analysis_packed.h"
 
 void ft_sweep_fini(struct ft_sweep *sweep)
 {
@@ -11,18 +12,29 @@ void ft_sweep_fini(struct ft_sweep *sweep)
     }
 }
 
-static void add(struct ft_sweep_totals *to, const struct ft_sweep_totals *from, int64_t sign)
+/*
+ * Kinds whose totals depend on nothing but themselves stand alone; those that are compared with each other are added, cut
+ * and merged at the same marks.
+ */
+#define COMPARED (1U << FT_SWEEP_IO | 1U << FT_SWEEP_APP | 1U << FT_SWEEP_COMPUTE | 1U << FT_SWEEP_APP_IO)
+#define ALL ((1U << FT_SWEEP_COUNT) - 1)
+
+static const unsigned groups[] = {COMPARED, 1U << FT_SWEEP_READ, 1U << FT_SWEEP_WRITE, 1U << FT_SWEEP_MOVE};
+
+static void add(struct ft_sweep_totals *to, const struct ft_sweep_totals *from, unsigned kinds, int64_t sign)
 {
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        to->total_ns[kind] += sign * from->total_ns[kind];
+        to->total_ns[kind] += kinds >> kind & 1 ? sign * from->total_ns[kind] : 0;
     }
-    to->io_and_compute_ns += sign * from->io_and_compute_ns;
-    to->app_io_and_compute_ns += sign * from->app_io_and_compute_ns;
+    if (kinds & 1U << FT_SWEEP_COMPUTE) {
+        to->io_and_compute_ns += sign * from->io_and_compute_ns;
+        to->app_io_and_compute_ns += sign * from->app_io_and_compute_ns;
+    }
 }
 
 void ft_sweep_totals_add(struct ft_sweep_totals *to, const struct ft_sweep_totals *from)
 {
-    add(to, from, 1);
+    add(to, from, ALL, 1);
 }
 
 static struct ft_sweep_totals measure(const struct ft_intervals *lists)
@@ -36,9 +48,29 @@ static struct ft_sweep_totals measure(const struct ft_intervals *lists)
     return totals;
 }
 
+static bool is_of_calls(int kind)
+{
+    return kind <= FT_SWEEP_MOVE;
+}
+
 void ft_sweep_block_measure(struct ft_sweep_block *block)
 {
     block->totals = measure(block->lists);
+    if (block->calls.count > 0) {
+        ft_packed_measure(&block->calls, block->totals.total_ns);
+        block->totals.io_and_compute_ns =
+            ft_packed_common(&block->calls, block->totals.total_ns[FT_SWEEP_IO], &block->lists[FT_SWEEP_COMPUTE]);
+    }
+}
+
+int64_t ft_sweep_block_start(const struct ft_sweep_block *block)
+{
+    int64_t first = block->calls.count > 0 ? ft_packed_start(&block->calls) : INT64_MAX;
+    for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
+        const struct ft_intervals *list = &block->lists[kind];
+        first = list->count > 0 && list->items[0].start < first ? list->items[0].start : first;
+    }
+    return first;
 }
 
 bool ft_sweep_is_empty(const struct ft_sweep *sweep)
@@ -97,52 +129,54 @@ void ft_sweep_settle(struct ft_sweep *sweep, int64_t watermark)
         parts[kind] = above[kind].part;
     }
     struct ft_sweep_totals totals = measure(parts);
-    add(&sweep->totals, &totals, 1);
+    add(&sweep->totals, &totals, ALL, 1);
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         drop(&sweep->pending[kind], &above[kind], watermark);
     }
 }
 
-static int64_t first_pending(const struct ft_sweep *sweep)
+static int64_t first_pending(const struct ft_sweep *sweep, unsigned kinds)
 {
     int64_t first = INT64_MAX;
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         const struct ft_intervals *pending = &sweep->pending[kind];
-        first = pending->count > 0 && pending->items[0].start < first ? pending->items[0].start : first;
+        bool is_less = kinds >> kind & 1 && pending->count > 0 && pending->items[0].start < first;
+        first = is_less ? pending->items[0].start : first;
     }
     return first;
 }
 
-/* What of a normal list lies below a mark. */
-static void copy_below(struct ft_intervals *to, const struct ft_intervals *list, int64_t mark)
+/* What of one kind lies in [from, to_ns), behind what `to` has below. */
+static void copy(struct ft_intervals *to, const struct ft_sweep_block *block, int kind, int64_t from, int64_t to_ns)
 {
-    to->count = 0;
-    for (size_t i = 0; i < list->count && list->items[i].start < mark; i++) {
-        ft_intervals_append(to, list->items[i].start, list->items[i].end < mark ? list->items[i].end : mark);
+    const struct ft_intervals *list = &block->lists[kind];
+    if (block->calls.count > 0 && is_of_calls(kind)) {
+        ft_packed_copy(&block->calls, (enum ft_sweep_kind)kind, from, to_ns, to);
+        return;
+    }
+    for (size_t i = ft_intervals_above(list, from); i < list->count && list->items[i].start < to_ns; i++) {
+        struct ft_interval one = list->items[i];
+        ft_intervals_append(to, one.start > from ? one.start : from, one.end < to_ns ? one.end : to_ns);
     }
 }
 
-/* What lies at or above it. */
-static void copy_above(struct ft_intervals *to, const struct ft_intervals *list, int64_t mark)
+/* Merges what of the block lies in [from, to_ns) into what is pending; `sign` -1: it is final no more. */
+static void move_part(struct ft_sweep *sweep, const struct ft_sweep_block *block, unsigned kinds, int64_t from,
+                      int64_t to_ns, int64_t sign)
 {
-    to->count = 0;
-    for (size_t i = ft_intervals_above(list, mark); i < list->count; i++) {
-        ft_intervals_append(to, list->items[i].start > mark ? list->items[i].start : mark, list->items[i].end);
-    }
-}
-
-/* Moves an end of the block, which is cut off from what is final, to what is pending. */
-static void move_end(struct ft_sweep *sweep, const struct ft_sweep_block *block, int64_t mark, bool is_above)
-{
-    struct ft_intervals ends[FT_SWEEP_COUNT] = {0};
+    struct ft_intervals part[FT_SWEEP_COUNT] = {0};
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        (is_above ? copy_above : copy_below)(&ends[kind], &block->lists[kind], mark);
+        if (kinds >> kind & 1) {
+            copy(&part[kind], block, kind, from, to_ns);
+        }
     }
-    struct ft_sweep_totals totals = measure(ends);
-    add(&sweep->totals, &totals, -1);
+    if (sign < 0) {
+        struct ft_sweep_totals totals = measure(part);
+        add(&sweep->totals, &totals, kinds, sign);
+    }
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-        ft_intervals_merge(&sweep->pending[kind], &ends[kind]);
-        ft_intervals_fini(&ends[kind]);
+        ft_intervals_merge(&sweep->pending[kind], &part[kind]);
+        ft_intervals_fini(&part[kind]);
     }
 }
 
@@ -152,16 +186,18 @@ static void move_end(struct ft_sweep *sweep, const struct ft_sweep_block *block,
  */
 void ft_sweep_add(struct ft_sweep *sweep, const struct ft_sweep_block *block, int64_t watermark)
 {
-    int64_t border = first_pending(sweep);
-    if (border > watermark) {
-        add(&sweep->totals, &block->totals, 1);
-        if (border != INT64_MAX) {
-            move_end(sweep, block, border, true);
+    for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
+        int64_t border = first_pending(sweep, groups[g]);
+        if (border <= watermark) {
+            move_part(sweep, block, groups[g], INT64_MIN, INT64_MAX, 0);
+            continue;
         }
-        move_end(sweep, block, watermark, false);
-    } else {
-        for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
-            ft_intervals_merge(&sweep->pending[kind], &block->lists[kind]);
+        add(&sweep->totals, &block->totals, groups[g], 1);
+        if (border != INT64_MAX) {
+            move_part(sweep, block, groups[g], border, INT64_MAX, -1);
+        }
+        if (watermark != INT64_MIN) {
+            move_part(sweep, block, groups[g], INT64_MIN, watermark, -1);
         }
     }
     ft_sweep_settle(sweep, watermark);

@@ -175,7 +175,7 @@ static void a_sweep_of_blocks_equals_the_moments_counted_one_by_one(void **state
         struct ft_sweep sweep = {0};
         make_blocks(blocks, &seed);
         for (int b = 0; b < BLOCKS; b++) {
-            struct ft_sweep_block block;
+            struct ft_sweep_block block = {0};
             memcpy(block.lists, blocks[b].lists, sizeof(block.lists));
             ft_sweep_block_measure(&block);
             ft_sweep_add(&sweep, &block, b + 1 < BLOCKS ? blocks[b + 1].end : INT64_MIN);

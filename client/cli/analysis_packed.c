@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#include "client/cli/analysis_packed.h"
+
+#include <string.h>
+
+/* Starts take no more bits, so that durations have some left. */
+enum { WORD_BITS = 63, START_BITS_MAX = 37 };
+/* Of the digits that they are sorted by: fewer bits where the counts of each would outnumber the calls. */
+enum { DIGIT_BITS = 11, DIGITS_MAX = 5, FEW_DIGIT_BITS = 8, FEW = 4096, VERY_FEW = 32 };
+_Static_assert(DIGITS_MAX *FEW_DIGIT_BITS >= START_BITS_MAX && DIGIT_BITS > FEW_DIGIT_BITS, "digits");
+
+struct ft_packed_form ft_packed_form_of(int64_t start_ns, int64_t end_ns)
+{
+    uint64_t range = end_ns > start_ns ? (uint64_t)end_ns - (uint64_t)start_ns : 0;
+    unsigned bits = range ? 64 - (unsigned)__builtin_clzll(range) : 1;
+    if (bits > START_BITS_MAX) {
+        bits = START_BITS_MAX; /* most calls begin near the end */
+        start_ns = end_ns - (INT64_C(1) << START_BITS_MAX) + 1;
+    }
+    return (struct ft_packed_form){
+        .base_ns = start_ns, .start_bits = bits, .dur_bits = WORD_BITS - FT_PACKED_MOVED_BITS - bits};
+}
+
+bool ft_packed_is_sorted(const uint64_t *items, size_t count)
+{
+    size_t descents = 0;
+    for (size_t i = 1; i < count; i++) {
+        descents += items[i] < items[i - 1];
+    }
+    return descents == 0;
+}
+
+static void insert_each(uint64_t *items, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        uint64_t one = items[i];
+        size_t at = i;
+        for (; at > 0 && items[at - 1] > one; at--) {
+            items[at] = items[at - 1];
+        }
+        items[at] = one;
+    }
+}
+
+/* How many have each value of each digit; the digits follow each other. Inlined with constants. */
+static inline __attribute__((always_inline)) void count_each(const uint64_t *items, size_t count, unsigned shift,
+                                                             unsigned width, unsigned digits, uint32_t *counts)
+{
+    uint64_t mask = (UINT64_C(1) << width) - 1;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t start = items[i] >> shift;
+        for (unsigned digit = 0; digit < digits; digit++) {
+            counts[((size_t)digit << width) + (start & mask)]++;
+            start >>= width;
+        }
+    }
+}
+
+static void count_digits(const uint64_t *items, size_t count, unsigned shift, unsigned width, unsigned digits,
+                         uint32_t *counts)
+{
+    memset(counts, 0, (sizeof(*counts) * digits) << width);
+    switch (digits) {
+    case 1:
+        count_each(items, count, shift, width, 1, counts);
+        break;
+    case 2:
+        count_each(items, count, shift, width, 2, counts);
+        break;
+    case 3:
+        count_each(items, count, shift, width, 3, counts);
+        break;
+    case 4:
+        count_each(items, count, shift, width, 4, counts);
+        break;
+    default:
+        count_each(items, count, shift, width, digits, counts);
+        break;
+    }
+}
+
+static void distribute(const uint64_t *items, size_t count, uint64_t *to, unsigned shift, unsigned width,
+                       uint32_t *counts)
+{
+    uint64_t mask = (UINT64_C(1) << width) - 1;
+    uint32_t sum = 0;
+    for (uint64_t value = 0; value <= mask; value++) {
+        uint32_t here = counts[value];
+        counts[value] = sum;
+        sum += here;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[counts[items[i] >> shift & mask]++] = items[i];
+    }
+}
+
+uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_form form, uint64_t *to, uint64_t *spare)
+{
+    uint32_t counts[DIGITS_MAX << DIGIT_BITS];
+    unsigned most = count < FEW ? FEW_DIGIT_BITS : DIGIT_BITS, shift = form.dur_bits + FT_PACKED_MOVED_BITS;
+    unsigned digits = (form.start_bits + most - 1) / most, width = (form.start_bits + digits - 1) / digits;
+    if (count <= VERY_FEW) {
+        memcpy(to, items, count * sizeof(*to));
+        insert_each(to, count);
+        return to;
+    }
+    count_digits(items, count, shift, width, digits, counts);
+    for (unsigned digit = 0; digit < digits; digit++) {
+        distribute(items, count, to, shift + digit * width, width, counts + ((size_t)digit << width));
+        uint64_t *sorted = to;
+        to = spare;
+        spare = sorted;
+        items = sorted;
+    }
+    return spare;
+}
+
+struct unpacked {
+    int64_t start, end; /* since the base */
+    unsigned moved;
+};
+
+static inline struct unpacked unpack(uint64_t item, struct ft_packed_form form)
+{
+    int64_t start = (int64_t)(item >> (form.dur_bits + FT_PACKED_MOVED_BITS));
+    uint64_t dur = item >> FT_PACKED_MOVED_BITS & ((UINT64_C(1) << form.dur_bits) - 1);
+    return (struct unpacked){
+        .start = start, .end = start + (int64_t)dur, .moved = item & (FT_PACKED_READ | FT_PACKED_WRITE)};
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+int64_t ft_packed_start(const struct ft_packed *calls)
+{
+    return calls->form.base_ns + unpack(calls->items[0], calls->form).start;
+}
+
+/* A union that grows: what [start, end) adds behind `reached`. Nothing where it is not wanted, without a branch. */
+static inline __attribute__((always_inline)) int64_t grow(int64_t *reached, int64_t start, int64_t end, bool is_wanted)
+{
+    int64_t keep = -(int64_t)is_wanted;
+    int64_t from = larger(start & keep, *reached);
+    *reached = larger(end & keep, *reached);
+    return *reached - from;
+}
+
+/* Inlined with constants: sides that no call has cost nothing. */
+static inline __attribute__((always_inline)) void measure(const struct ft_packed *calls, bool has_sides,
+                                                          int64_t total_ns[FT_SWEEP_COUNT])
+{
+    int64_t io = 0, read = 0, write = 0, move = 0, io_end = 0, read_end = 0, write_end = 0, move_end = 0;
+    for (size_t i = 0; i < calls->count; i++) {
+        struct unpacked call = unpack(calls->items[i], calls->form);
+        io += grow(&io_end, call.start, call.end, true);
+        move += grow(&move_end, call.start, call.end, call.moved);
+        read += has_sides ? grow(&read_end, call.start, call.end, call.moved & FT_PACKED_READ) : 0;
+        write += has_sides ? grow(&write_end, call.start, call.end, call.moved & FT_PACKED_WRITE) : 0;
+    }
+    total_ns[FT_SWEEP_IO] = io;
+    total_ns[FT_SWEEP_MOVE] = move;
+    total_ns[FT_SWEEP_READ] = read;
+    total_ns[FT_SWEEP_WRITE] = write;
+}
+
+void ft_packed_measure(const struct ft_packed *calls, int64_t total_ns[FT_SWEEP_COUNT])
+{
+    if (calls->has_sides && calls->moved == (FT_PACKED_READ | FT_PACKED_WRITE)) {
+        measure(calls, true, total_ns);
+        return;
+    }
+    /* At most one side: it is all that moves. */
+    if (calls->are_apart) {
+        total_ns[FT_SWEEP_IO] = calls->sum_ns;
+        total_ns[FT_SWEEP_MOVE] = calls->moved_ns;
+    } else {
+        measure(calls, false, total_ns);
+    }
+    total_ns[FT_SWEEP_READ] = calls->has_sides && calls->moved & FT_PACKED_READ ? total_ns[FT_SWEEP_MOVE] : 0;
+    total_ns[FT_SWEEP_WRITE] = calls->has_sides && calls->moved & FT_PACKED_WRITE ? total_ns[FT_SWEEP_MOVE] : 0;
+}
+
+int64_t ft_packed_common(const struct ft_packed *calls, int64_t total_ns, const struct ft_intervals *list)
+{
+    int64_t both = 0, reached = INT64_MIN, base = calls->form.base_ns;
+    size_t at = 0;
+    if (list->count == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < calls->count; i++) {
+        struct unpacked call = unpack(calls->items[i], calls->form);
+        while (at < list->count && list->items[at].start <= call.start + base) {
+            both += grow(&reached, list->items[at].start, list->items[at].end, true);
+            at++;
+        }
+        both += grow(&reached, call.start + base, call.end + base, true);
+    }
+    for (; at < list->count; at++) {
+        both += grow(&reached, list->items[at].start, list->items[at].end, true);
+    }
+    return total_ns + ft_intervals_length(list) - both;
+}
+
+static unsigned moved_of(enum ft_sweep_kind kind)
+{
+    switch (kind) {
+    case FT_SWEEP_READ:
+        return FT_PACKED_READ;
+    case FT_SWEEP_WRITE:
+        return FT_PACKED_WRITE;
+    case FT_SWEEP_MOVE:
+        return FT_PACKED_READ | FT_PACKED_WRITE;
+    default:
+        return 0;
+    }
+}
+
+/* First call that may reach above the mark: none is longer than `longest`. */
+static size_t first_above(const struct ft_packed *calls, int64_t mark)
+{
+    unsigned shift = calls->form.dur_bits + FT_PACKED_MOVED_BITS;
+    size_t low = 0, high = calls->count;
+    if (mark == INT64_MIN) {
+        return 0;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int64_t start = (int64_t)(calls->items[middle] >> shift) + calls->form.base_ns;
+        if (start + (int64_t)calls->longest <= mark) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void ft_packed_copy(const struct ft_packed *calls, enum ft_sweep_kind kind, int64_t from, int64_t to_ns,
+                    struct ft_intervals *to)
+{
+    unsigned moved = moved_of(kind);
+    if (!calls->has_sides && (kind == FT_SWEEP_READ || kind == FT_SWEEP_WRITE)) {
+        return;
+    }
+    for (size_t i = first_above(calls, from); i < calls->count; i++) {
+        struct unpacked call = unpack(calls->items[i], calls->form);
+        int64_t start = larger(call.start + calls->form.base_ns, from), end = call.end + calls->form.base_ns;
+        if (start >= to_ns) {
+            return;
+        }
+        if (moved == 0 || call.moved & moved) {
+            ft_intervals_add(to, start, end < to_ns ? end : to_ns);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+/* The rows of a run: what each adds to its files, its process, the unions over time and the order of accesses. */
+#include <string.h>
+
+#include "client/cli/analysis_count.h"
+#include "client/cli/analysis_scan_part.h"
+#include "client/cli/cli.h"
+
+/* Times of a file are untrusted: kept where sums of them cannot overflow. */
+#define TIME_MAX (INT64_C(1) << 61)
+
+/* What both masks call the same. */
+#define MOVED (FT_PACKED_READ | FT_PACKED_WRITE)
+_Static_assert((int)FT_COUNT_READ == (int)FT_PACKED_READ && (int)FT_COUNT_WRITE == (int)FT_PACKED_WRITE, "moved");
+
+/* Rows ahead whose file is fetched into the cache: where it stands, then the item itself. */
+enum { AHEAD = 24, AHEAD_ITEM = 8 };
+
+static int64_t clamp(int64_t time_ns)
+{
+    return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
+}
+
+int64_t ft_scan_part_realtime(const struct ft_scan_part *part, int64_t mono_ns)
+{
+    return clamp(mono_ns + part->realtime_offset_ns);
+}
+
+static bool is_named(struct ft_bytes bytes, const char *name)
+{
+    return bytes.len == strlen(name) && memcmp(bytes.data, name, bytes.len) == 0;
+}
+
+static void add_span(struct ft_scan_part *part, const struct ft_rows *rows, size_t i)
+{
+    struct ft_bytes category = ft_trace_reader_name(part->reader, rows->category[i]);
+    int64_t start = ft_scan_part_realtime(part, rows->start_ns[i]), end = clamp(start + rows->dur_ns[i]);
+    ft_busy_add_span(&part->busy, FT_SWEEP_APP, start, end);
+    if (is_named(category, "compute")) {
+        ft_busy_add_span(&part->busy, FT_SWEEP_COMPUTE, start, end);
+    } else if (is_named(category, "io") || is_named(category, "data")) {
+        ft_busy_add_span(&part->busy, FT_SWEEP_APP_IO, start, end);
+    }
+}
+
+static void mark_path(struct ft_scan_part *part, uint32_t entry, bool is_removed, int64_t ts_ns)
+{
+    uint32_t path_id = entry == FT_ENTRY_NONE ? FT_ENTRY_NONE : part->work->entries->items[entry].path_id;
+    if (path_id != FT_ENTRY_NONE) {
+        struct ft_reuse_mark mark = {.path_id = path_id, .is_removed = is_removed, .ts_ns = ts_ns};
+        ft_reuse_marks_add(&part->marks, mark);
+    }
+}
+
+static struct ft_scan_file *file_at(struct ft_scan_part *part, uint32_t id)
+{
+    uint32_t at = ft_scan_files_at(&part->files, id); /* which may move the items */
+    return &part->files.items[at];
+}
+
+/* A call that succeeded in removing, renaming or linking a file. */
+static void note_names(struct ft_scan_part *part, unsigned reuse, uint32_t file, uint32_t file2, int64_t mono_ns)
+{
+    int64_t ts_ns = ft_scan_part_realtime(part, mono_ns);
+    uint32_t entry = file_at(part, file)->entry;
+    if (reuse == FT_REUSE_UNLINK) {
+        mark_path(part, entry, true, ts_ns);
+        return;
+    }
+    uint32_t entry2 = file_at(part, file2)->entry;
+    if (reuse == FT_REUSE_RENAME) {
+        mark_path(part, entry2, true, ts_ns);
+    }
+    mark_path(part, entry2, false, ts_ns);
+}
+
+/* The first time in this run. */
+static void touch(struct ft_scan_part *part, struct ft_scan_file *file)
+{
+    file->run = part->run;
+    if (file->entry == FT_ENTRY_NONE) {
+        return;
+    }
+    if (part->run_file_count == part->run_file_space) {
+        part->run_file_space = part->run_file_space ? part->run_file_space * 2 : 256;
+        part->run_files = ft_cli_realloc(part->run_files, part->run_file_space, sizeof(*part->run_files));
+    }
+    part->run_files[part->run_file_count++] = file->entry;
+}
+
+/* The second file of a call. Its class. */
+static unsigned add_second(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t entry)
+{
+    struct ft_scan_file *file = file_at(part, rows->file2[i]);
+    if (file->entry != entry) {
+        file->events++;
+        if (file->run != part->run) {
+            touch(part, file);
+        }
+    }
+    if (part->calls[rows->call[i]].is_transfer) {
+        file->errors += rows->err[i] != 0;
+        file->count[FT_SIDE_WRITE]++;
+        file->bytes[FT_SIDE_WRITE] += rows->bytes[i];
+        file->time_ns[FT_SIDE_WRITE] += (uint64_t)rows->dur_ns[i];
+    }
+    return file->file_class;
+}
+
+static void add_long(struct ft_scan_part *part, int64_t start_ns, int64_t dur_ns, unsigned mask)
+{
+    int64_t start = ft_scan_part_realtime(part, start_ns);
+    ft_busy_add_long(&part->busy, start, clamp(start + dur_ns), mask & MOVED);
+}
+
+static inline __attribute__((always_inline)) void add_busy(struct ft_scan_part *part, struct ft_busy_writer *writer,
+                                                           int64_t start_ns, int64_t dur_ns,
+                                                           struct ft_scan_effect effect)
+{
+    uint64_t start = (uint64_t)start_ns - (uint64_t)part->base_ns;
+    bool is_wanted = effect.is_io & (dur_ns > 0);
+    if (ft_packed_fits(writer->form, start, (uint64_t)dur_ns)) {
+        ft_busy_add(writer, start, (uint64_t)dur_ns, effect.mask & MOVED, is_wanted);
+    } else if (is_wanted) {
+        add_long(part, start_ns, dur_ns, effect.mask);
+    }
+}
+
+static inline void add_access(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, bool is_write,
+                              uint32_t entry)
+{
+    uint64_t offset = (uint64_t)rows->offset[i];
+    if (rows->err[i] == 0 && rows->has[i] & FT_HAS_OFFSET) {
+        ft_access_run_add(&part->accesses[part->access_count], &part->access_counts, entry, is_write, offset,
+                          offset + rows->bytes[i]);
+    }
+}
+
+/* What is added up along a run: in the loop's own variables, which no store to the part can change. */
+struct run {
+    struct ft_process_sum sum;
+    struct ft_busy_writer writer;
+    bool has_access;
+};
+
+static inline __attribute__((always_inline)) void add_row(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                          size_t i, struct ft_scan_file *file,
+                                                          struct ft_scan_effect effect, struct run *run,
+                                                          bool has_access)
+{
+    struct ft_process_sum *sum = &run->sum;
+    uint64_t time_ns = (uint64_t)rows->dur_ns[i], bytes = rows->bytes[i];
+    bool is_error = rows->err[i] != 0;
+    file->first_ns = rows->start_ns[i] < file->first_ns ? rows->start_ns[i] : file->first_ns;
+    file->errors += is_error;
+    file->opens += effect.is_open & !is_error;
+    file->count[effect.side]++;
+    file->time_ns[effect.side] += time_ns;
+    file->bytes[effect.bytes_side] += bytes;
+    sum->io_time_ns += effect.is_io ? time_ns : 0;
+    sum->read_bytes += effect.moved & FT_COUNT_READ ? bytes : 0;
+    sum->written_bytes += effect.moved & FT_COUNT_WRITE ? bytes : 0;
+    sum->kernel_like_bytes += effect.kernel_sides * bytes;
+    add_busy(part, &run->writer, rows->start_ns[i], rows->dur_ns[i], effect);
+    if (has_access && effect.is_request) {
+        add_access(part, rows, i, effect.mask == FT_COUNT_WRITE, file->entry);
+    }
+}
+
+/* A call with a second file, whose class has a say in what it adds to. */
+static inline __attribute__((always_inline)) void add_pair(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                           size_t i, struct run *run)
+{
+    const struct ft_scan_call *call = &part->calls[rows->call[i]];
+    unsigned second = add_second(part, rows, i, file_at(part, rows->file[i])->entry);
+    struct ft_scan_file *file = file_at(part, rows->file[i]);
+    struct ft_scan_effect effect = ft_scan_effect_of(call, file->file_class, second, file->is_memory);
+    file->events++;
+    if (file->run != part->run) {
+        touch(part, file);
+    }
+    add_row(part, rows, i, file, effect, run, run->has_access && file->entry != FT_ENTRY_NONE);
+    if (call->reuse != FT_REUSE_NONE && rows->err[i] == 0) {
+        note_names(part, call->reuse, rows->file[i], rows->file2[i], rows->start_ns[i]);
+    }
+}
+
+/* Rows of one file after the other. Returns the first row that is not such. */
+static inline __attribute__((always_inline)) size_t add_streak(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                               size_t i, size_t last, struct run *run)
+{
+    uint32_t id = rows->file[i];
+    size_t begin = i;
+    struct ft_scan_file *file = file_at(part, id);
+    const struct ft_scan_effect *effects = part->effects[ft_scan_variant(file->file_class, file->is_memory)];
+    bool has_access = run->has_access && file->entry != FT_ENTRY_NONE;
+    if (file->run != part->run) {
+        touch(part, file);
+    }
+    do {
+        unsigned call = rows->call[i];
+        add_row(part, rows, i, file, effects[call], run, has_access);
+        if (part->calls[call].reuse != FT_REUSE_NONE && rows->err[i] == 0) {
+            note_names(part, part->calls[call].reuse, id, 0, rows->start_ns[i]);
+            file = file_at(part, id);
+        }
+        i++;
+    } while (i < last && rows->file[i] == id && rows->file2[i] == 0 && rows->kind[i] == FT_EVENT_CALL);
+    file->events += (uint32_t)(i - begin);
+    return i;
+}
+
+static void fetch_ahead(struct ft_scan_part *part, const struct ft_rows *rows, size_t i)
+{
+    if (i + AHEAD < rows->count) {
+        ft_scan_files_fetch(&part->files, rows->file[i + AHEAD]);
+        ft_scan_files_fetch_item(&part->files, rows->file[i + AHEAD_ITEM]);
+    }
+}
+
+void ft_scan_rows_add(struct ft_scan_part *part, const struct ft_rows *of_block, const struct ft_run *which,
+                      struct ft_process_sum *sum)
+{
+    const struct ft_rows own = *of_block, *rows = &own;
+    struct run run = {.writer = part->busy.writer, .has_access = part->work->parts & FT_SCAN_ACCESS};
+    for (size_t i = which->first, last = i + which->count; i < last;) {
+        fetch_ahead(part, rows, i);
+        if (rows->kind[i] == FT_EVENT_CALL && rows->file2[i] == 0) {
+            i = add_streak(part, rows, i, last, &run);
+            continue;
+        }
+        if (rows->kind[i] == FT_EVENT_CALL) {
+            add_pair(part, rows, i, &run);
+        } else if (rows->kind[i] == FT_EVENT_SPAN && rows->category) {
+            add_span(part, rows, i);
+        }
+        i++;
+    }
+    part->busy.writer = run.writer;
+    ft_process_sum_add(sum, &run.sum);
+}
