@@ -160,6 +160,32 @@ static void run_workers(struct work *work)
     work->pass->bad_blocks += work->count - work->turn;
 }
 
+static void add_all_sums(struct ft_pass *pass)
+{
+    struct ft_trace_decoder *decoder;
+    size_t count;
+    const struct ft_trace_set_block *blocks = ft_trace_set_profiles(pass->set, &count);
+    if (count == 0 || !pass->add_sums || pass->where) {
+        return;
+    }
+    if (ft_trace_decoder_create(&decoder) < 0) {
+        pass->bad_blocks += count;
+        return;
+    }
+    void *state = pass->begin(pass);
+    for (size_t i = 0; i < count; i++) {
+        struct ft_rows rows;
+        bool is_sound = ft_trace_decoder_rows(decoder, ft_trace_set_reader(pass->set, blocks[i].reader),
+                                              FT_TRACE_PROFILE | blocks[i].block, FT_COL_ALL, &rows) == 0;
+        if (is_sound) {
+            pass->add_sums(state, blocks[i].reader, &rows);
+        }
+        pass->bad_blocks += !is_sound;
+    }
+    pass->end(state);
+    ft_trace_decoder_destroy(decoder);
+}
+
 static struct ft_pass_call (*make_calls(const struct ft_trace_set *set))[FT_TRACE_CALL_MAX]
 {
     size_t readers = ft_trace_set_reader_count(set);
@@ -191,6 +217,7 @@ void ft_pass_run(struct ft_pass *pass)
     pthread_mutex_init(&work.lock, NULL);
     pthread_cond_init(&work.turned, NULL);
     run_workers(&work);
+    add_all_sums(pass);
     pthread_cond_destroy(&work.turned);
     pthread_mutex_destroy(&work.lock);
     pass->calls = NULL;

@@ -29,6 +29,9 @@ struct ft_pass {
     void *(*begin)(struct ft_pass *pass);
     /* Adds a block; no rows where it is damaged or cannot match. */
     void (*add)(void *state, size_t reader, const struct ft_rows *rows);
+    /* Likewise of rows that are sums of events (PROFILE frames), one block at a time after all others; not where there is a
+     * `where`, which chooses among events. May be NULL. */
+    void (*add_sums)(void *state, size_t reader, const struct ft_rows *rows);
     /* In order of the blocks, one at a time; no later block reaches above the watermark. May be NULL. */
     void (*in_turn)(void *state, int64_t watermark_ns);
     /* After all, in the thread that runs the pass: gives the state to the context and frees it. */

@@ -166,6 +166,7 @@ static void *work(void *worker_untyped)
 void ft_process_sum_add(struct ft_process_sum *to, const struct ft_process_sum *from)
 {
     to->events += from->events;
+    to->profiled += from->profiled;
     to->read_bytes += from->read_bytes;
     to->written_bytes += from->written_bytes;
     to->io_time_ns += from->io_time_ns;

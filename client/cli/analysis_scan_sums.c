@@ -56,6 +56,7 @@ static void add_to_process(struct ft_process_sum *sum, const struct ft_scan_call
     unsigned moved = mask | (mask & FT_COUNT_METADATA ? call->stream : 0u);
     unsigned sides = is_memory ? 0 : call->stream ? 1 : call->kernel_sides;
     sum->events += rows->flags[i] & FT_EVENT_F_CAPPED ? 0 : rows->arg[i];
+    sum->profiled += rows->arg[i];
     sum->io_time_ns += mask & FT_COUNT_IO ? (uint64_t)rows->dur_ns[i] : 0;
     sum->read_bytes += moved & FT_COUNT_READ ? rows->bytes[i] : 0;
     sum->written_bytes += moved & FT_COUNT_WRITE ? rows->bytes[i] : 0;

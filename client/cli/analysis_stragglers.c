@@ -29,33 +29,39 @@ static int furthest_first(const void *a_untyped, const void *b_untyped)
     return x != y ? (x < y ? 1 : -1) : (a->process > b->process) - (a->process < b->process);
 }
 
-static struct one *order_processes(const struct ft_trace_set *set, const struct ft_scan *scan)
+/* Of processes that came as sums it is not known how long I/O went on. */
+static struct one *order_processes(const struct ft_trace_set *set, const struct ft_scan *scan, size_t *count)
 {
     struct one *all = ft_cli_alloc(scan->process_count * sizeof(*all));
     struct ft_map programs;
+    *count = 0;
     ft_map_init(&programs);
     for (uint32_t p = 0; p < scan->process_count; p++) {
         struct ft_bytes exe = ft_trace_set_process(set, p)->record->exe;
-        all[p] = (struct one){
+        if (scan->processes[p].profiled > 0) {
+            continue;
+        }
+        all[(*count)++] = (struct one){
             .program = ft_map_intern(&programs, exe.len ? exe.data : "", exe.len, (uint32_t)programs.count, NULL),
             .process = p,
             .io_ns = scan->times.totals[p].total_ns[FT_SWEEP_IO]};
     }
     ft_map_fini(&programs);
-    if (scan->process_count > 1) {
-        qsort(all, scan->process_count, sizeof(*all), by_program);
+    if (*count > 1) {
+        qsort(all, *count, sizeof(*all), by_program);
     }
     return all;
 }
 
 struct ft_straggler *ft_stragglers_find(const struct ft_trace_set *set, const struct ft_scan *scan, size_t *count)
 {
-    struct one *all = order_processes(set, scan);
+    size_t known;
+    struct one *all = order_processes(set, scan, &known);
     struct ft_straggler *found = ft_cli_alloc(scan->process_count * sizeof(*found));
     *count = 0;
-    for (size_t begin = 0, end; begin < scan->process_count; begin = end) {
+    for (size_t begin = 0, end; begin < known; begin = end) {
         end = begin + 1;
-        while (end < scan->process_count && all[end].program == all[begin].program) {
+        while (end < known && all[end].program == all[begin].program) {
             end++;
         }
         int64_t median_ns = all[begin + (end - begin - 1) / 2].io_ns;

@@ -27,7 +27,7 @@ struct context {
     int64_t first_ns, last_ns;
 };
 
-static size_t bin_of(const struct ft_timeline *timeline, int64_t time_ns)
+size_t ft_timeline_bin_of(const struct ft_timeline *timeline, int64_t time_ns)
 {
     if (time_ns <= timeline->start_ns) {
         return 0;
@@ -36,7 +36,7 @@ static size_t bin_of(const struct ft_timeline *timeline, int64_t time_ns)
     return bin < timeline->count ? (size_t)bin : timeline->count - 1;
 }
 
-static int64_t bin_end(const struct ft_timeline *timeline, size_t bin)
+int64_t ft_timeline_bin_end(const struct ft_timeline *timeline, size_t bin)
 {
     return bin + 1 == timeline->count ? INT64_MAX : timeline->start_ns + (int64_t)(bin + 1) * timeline->width_ns;
 }
@@ -87,9 +87,9 @@ static void spread(struct state *state, const struct call *call, size_t bin)
 {
     uint64_t bytes_before = 0, time_before = 0;
     for (uint64_t dur = (uint64_t)call->dur_ns; bin < state->timeline->count; bin++) {
-        bool ends_here =
-            bin + 1 == state->timeline->count || bin_end(state->timeline, bin) - call->start_ns >= call->dur_ns;
-        uint64_t time_ns = ends_here ? dur : (uint64_t)(bin_end(state->timeline, bin) - call->start_ns);
+        bool ends_here = bin + 1 == state->timeline->count ||
+                         ft_timeline_bin_end(state->timeline, bin) - call->start_ns >= call->dur_ns;
+        uint64_t time_ns = ends_here ? dur : (uint64_t)(ft_timeline_bin_end(state->timeline, bin) - call->start_ns);
         uint64_t bytes = time_ns == dur ? call->bytes : (uint64_t)((unsigned __int128)call->bytes * time_ns / dur);
         add_share(&state->bins[bin], call, bytes - bytes_before, time_ns - time_before);
         bytes_before = bytes;
@@ -102,7 +102,7 @@ static void spread(struct state *state, const struct call *call, size_t bin)
 
 static void add_call(struct state *state, const struct call *call)
 {
-    size_t first = bin_of(state->timeline, call->start_ns);
+    size_t first = ft_timeline_bin_of(state->timeline, call->start_ns);
     struct ft_timeline_bin *bin = &state->bins[first];
     bin->read.calls += (call->mask & FT_COUNT_READ) != 0;
     bin->write.calls += (call->mask & FT_COUNT_WRITE) != 0;
@@ -112,7 +112,7 @@ static void add_call(struct state *state, const struct call *call)
         bin->request_bytes += call->bytes;
     }
     ft_intervals_add(&state->lists[IO], call->start_ns, call->start_ns + call->dur_ns);
-    if (call->start_ns + call->dur_ns <= bin_end(state->timeline, first)) {
+    if (call->start_ns + call->dur_ns <= ft_timeline_bin_end(state->timeline, first)) {
         add_share(bin, call, call->bytes, (uint64_t)call->dur_ns);
     } else {
         spread(state, call, first);
@@ -158,6 +158,12 @@ static void add_rows(void *state_untyped, size_t reader, const struct ft_rows *r
     }
 }
 
+static void add_sums(void *state_untyped, size_t reader, const struct ft_rows *rows)
+{
+    struct state *state = state_untyped;
+    ft_timeline_add_sums(state->timeline, state->bins, state->pass, reader, rows);
+}
+
 /* Intervals above the watermark, which are final, leave the list; one that reaches over it is cut there. */
 static struct ft_intervals cut(struct ft_intervals *list, int64_t watermark_ns)
 {
@@ -181,8 +187,9 @@ static void add_union(const struct ft_timeline *timeline, const struct ft_interv
 {
     for (size_t i = 0; i < list->count; i++) {
         int64_t from_ns = list->items[i].start, end_ns = list->items[i].end;
-        for (size_t bin = bin_of(timeline, from_ns); from_ns < end_ns; bin++) {
-            int64_t until_ns = end_ns < bin_end(timeline, bin) ? end_ns : bin_end(timeline, bin);
+        for (size_t bin = ft_timeline_bin_of(timeline, from_ns); from_ns < end_ns; bin++) {
+            int64_t until_ns =
+                end_ns < ft_timeline_bin_end(timeline, bin) ? end_ns : ft_timeline_bin_end(timeline, bin);
             *(int64_t *)(void *)((char *)&timeline->bins[bin] + at) += until_ns - from_ns;
             from_ns = until_ns;
         }
@@ -341,11 +348,13 @@ int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *se
                            .context = &context,
                            .begin = begin,
                            .add = add_rows,
+                           .add_sums = add_sums,
                            .in_turn = settle,
                            .end = end};
     ft_pass_run(&pass);
     ft_progress_end(&progress);
     timeline->bad_blocks = pass.bad_blocks;
+    timeline->profiled = where ? 0 : ft_trace_set_profiled(set);
     for (size_t i = 0; i < timeline->count; i++) {
         ft_timeline_bin_add(&timeline->total, &timeline->bins[i]);
     }

@@ -3,7 +3,8 @@
  * What happened when: the time from the trace's first to its last moment in bins of one width.
  *
  * The bytes and the time of a call are spread evenly over its interval, in whole bytes and nanoseconds, so that the bins
- * add up to the totals exactly. A call counts in the bin in which it starts.
+ * add up to the totals exactly. A call counts in the bin in which it starts. Of what came as sums (mode profile) calls, bytes and
+ * times are spread evenly from the first to the last of the calls that a sum is of, and unions are not known.
  */
 #ifndef FT_CLI_ANALYSIS_TIMELINE_H
 #define FT_CLI_ANALYSIS_TIMELINE_H
@@ -28,6 +29,7 @@ struct ft_timeline {
     struct ft_timeline_bin *bins;
     size_t count;
     struct ft_timeline_bin total; /* of all bins */
+    uint64_t profiled;            /* so many events are in it as sums */
     uint64_t bad_blocks;
 };
 
@@ -44,10 +46,16 @@ struct ft_timeline_wish {
  */
 int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *set, const struct ft_where *where,
                      const struct ft_timeline_wish *wish);
+/* Adds a PROFILE frame's rows to `bins`; while the pass runs. */
+void ft_timeline_add_sums(const struct ft_timeline *timeline, struct ft_timeline_bin *bins, const struct ft_pass *pass,
+                          size_t reader, const struct ft_rows *rows);
 void ft_timeline_fini(struct ft_timeline *timeline);
 
 /* Length of bin i: the last one may be shorter. */
 int64_t ft_timeline_length(const struct ft_timeline *timeline, size_t bin);
+/* The bin that a time is in, the first or last for one outside; where a bin ends, INT64_MAX for the last. */
+size_t ft_timeline_bin_of(const struct ft_timeline *timeline, int64_t time_ns);
+int64_t ft_timeline_bin_end(const struct ft_timeline *timeline, size_t bin);
 void ft_timeline_bin_add(struct ft_timeline_bin *to, const struct ft_timeline_bin *from);
 
 #endif

@@ -8,6 +8,12 @@
 #include "client/cli/table.h"
 #include "client/cli/units.h"
 
+/* How long something went on (totals 1 to 3) is not known of sums. */
+static bool is_known(const struct ft_diff *diff, int total, int side)
+{
+    return total < 1 || total > 3 || diff->runs[side].timeline.profiled == 0;
+}
+
 static uint64_t positive(int64_t ns)
 {
     return ns > 0 ? (uint64_t)ns : 0;
@@ -103,10 +109,12 @@ static void print_totals(const struct ft_diff *diff, const struct ft_screen *scr
     for (int i = 0; i < FT_DIFF_TOTAL_COUNT; i++) {
         const struct ft_diff_total *total = &totals[i];
         ft_table_add(&table, total->title);
-        ft_table_add(&table, show(&text, total->unit, total->of[0]));
-        ft_table_add(&table, show(&text, total->unit, total->of[1]));
-        ft_table_add(&table, show_change(&text, total->unit, total->of[0], total->of[1]));
-        ft_table_add(&table, show_share(&text, total->of[0], total->of[1]));
+        bool are_known = is_known(diff, i, 0) && is_known(diff, i, 1);
+        for (int side = 0; side < 2; side++) {
+            ft_table_add(&table, is_known(diff, i, side) ? show(&text, total->unit, total->of[side]) : "-");
+        }
+        ft_table_add(&table, are_known ? show_change(&text, total->unit, total->of[0], total->of[1]) : "-");
+        ft_table_add(&table, are_known ? show_share(&text, total->of[0], total->of[1]) : "");
     }
     ft_table_print(&table, screen, 0);
     ft_table_fini(&table);
@@ -197,7 +205,10 @@ static void put_totals(struct ft_json *json, const struct ft_diff *diff)
         ft_json_key(json, totals[i].name);
         ft_json_begin_object(json);
         for (int side = 0; side < 2; side++) {
-            if (totals[i].unit == FT_DIFF_SECONDS) {
+            if (!is_known(diff, i, side)) {
+                ft_json_key(json, side ? "b" : "a");
+                ft_json_null(json);
+            } else if (totals[i].unit == FT_DIFF_SECONDS) {
                 put_time(json, side ? "b" : "a", totals[i].of[side]);
             } else {
                 ft_json_member_uint(json, side ? "b" : "a", totals[i].of[side]);

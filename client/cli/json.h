@@ -55,6 +55,10 @@ void ft_json_member_uint(struct ft_json *json, const char *key, uint64_t value);
 void ft_json_member_bool(struct ft_json *json, const char *key, bool value);
 void ft_json_member_double(struct ft_json *json, const char *key, double value);
 void ft_json_member_seconds(struct ft_json *json, const char *key, int64_t ns);
+/* The same where it is known; else null. */
+void ft_json_member_uint_if(struct ft_json *json, const char *key, bool is_known, uint64_t value);
+void ft_json_member_double_if(struct ft_json *json, const char *key, bool is_known, double value);
+void ft_json_member_seconds_if(struct ft_json *json, const char *key, bool is_known, int64_t ns);
 
 /* End of a line of JSON lines. */
 void ft_json_end_line(struct ft_json *json);

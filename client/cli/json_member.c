@@ -52,3 +52,21 @@ void ft_json_member_seconds(struct ft_json *json, const char *key, int64_t ns)
     ft_json_key(json, key);
     ft_json_seconds(json, ns);
 }
+
+void ft_json_member_uint_if(struct ft_json *json, const char *key, bool is_known, uint64_t value)
+{
+    ft_json_key(json, key);
+    is_known ? ft_json_uint(json, value) : ft_json_null(json);
+}
+
+void ft_json_member_double_if(struct ft_json *json, const char *key, bool is_known, double value)
+{
+    ft_json_key(json, key);
+    is_known ? ft_json_double(json, value) : ft_json_null(json);
+}
+
+void ft_json_member_seconds_if(struct ft_json *json, const char *key, bool is_known, int64_t ns)
+{
+    ft_json_key(json, key);
+    is_known ? ft_json_seconds(json, ns) : ft_json_null(json);
+}

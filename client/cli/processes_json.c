@@ -163,21 +163,24 @@ static void put_busy(struct ft_json *json, const struct ft_processes *processes,
 {
     const struct ft_sweep_totals *times = &processes->times[p];
     const struct ft_process_sum *sum = &processes->sums[p];
+    bool is_known = processes->scan.processes[p].profiled == 0; /* of sums it is not known when each event went on */
     int64_t moving_ns = times->total_ns[FT_SWEEP_MOVE];
     ft_json_key(json, "busy");
     ft_json_begin_object(json);
-    ft_json_member_seconds(json, "io_time", times->total_ns[FT_SWEEP_IO]);
-    ft_json_member_seconds(json, "app_time", times->total_ns[FT_SWEEP_APP]);
-    ft_json_member_seconds(json, "compute_time", times->total_ns[FT_SWEEP_COMPUTE]);
-    ft_json_member_seconds(json, "app_io_time", times->total_ns[FT_SWEEP_APP_IO]);
-    ft_json_member_seconds(json, "unoverlapped_io_time", times->total_ns[FT_SWEEP_IO] - times->io_and_compute_ns);
-    ft_json_member_seconds(json, "unoverlapped_compute_time",
-                           times->total_ns[FT_SWEEP_COMPUTE] - times->io_and_compute_ns);
-    ft_json_member_seconds(json, "unoverlapped_app_io_time",
-                           times->total_ns[FT_SWEEP_APP_IO] - times->app_io_and_compute_ns);
-    ft_json_member_seconds(json, "moving_time", moving_ns);
-    ft_json_member_double(json, "bandwidth",
-                          moving_ns > 0 ? (double)(sum->read_bytes + sum->written_bytes) * 1e9 / (double)moving_ns : 0);
+    ft_json_member_seconds_if(json, "io_time", is_known, times->total_ns[FT_SWEEP_IO]);
+    ft_json_member_seconds_if(json, "app_time", is_known, times->total_ns[FT_SWEEP_APP]);
+    ft_json_member_seconds_if(json, "compute_time", is_known, times->total_ns[FT_SWEEP_COMPUTE]);
+    ft_json_member_seconds_if(json, "app_io_time", is_known, times->total_ns[FT_SWEEP_APP_IO]);
+    ft_json_member_seconds_if(json, "unoverlapped_io_time", is_known,
+                              times->total_ns[FT_SWEEP_IO] - times->io_and_compute_ns);
+    ft_json_member_seconds_if(json, "unoverlapped_compute_time", is_known,
+                              times->total_ns[FT_SWEEP_COMPUTE] - times->io_and_compute_ns);
+    ft_json_member_seconds_if(json, "unoverlapped_app_io_time", is_known,
+                              times->total_ns[FT_SWEEP_APP_IO] - times->app_io_and_compute_ns);
+    ft_json_member_seconds_if(json, "moving_time", is_known, moving_ns);
+    ft_json_member_double_if(json, "bandwidth", is_known,
+                             moving_ns > 0 ? (double)(sum->read_bytes + sum->written_bytes) * 1e9 / (double)moving_ns
+                                           : 0);
     ft_json_end_object(json);
 }
 

@@ -2,6 +2,7 @@
 #include "client/cli/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,12 @@ char *ft_report_why_empty(const struct ft_trace_set *set)
     }
     if (ft_trace_set_process_count(set) == 0) {
         return ft_cli_strdup("no process attached: was it started with FLOWTAP=1 and the library in LD_PRELOAD?");
+    }
+    if (ft_trace_set_profiled(set) > 0) {
+        return ft_cli_format("of the %" PRIu64
+                             " that there were it has sums alone (mode profile); `flowtap summary`, `files`, "
+                             "`processes` and `timeline` tell them",
+                             ft_trace_set_profiled(set));
     }
     for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
         if (ft_trace_set_process(set, p)->record->emitted > 0) {

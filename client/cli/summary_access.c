@@ -15,15 +15,16 @@ static void print_side(const struct ft_screen *screen, const struct ft_summary *
     uint64_t placed = counts->sequential[is_write] + counts->random[is_write];
     uint64_t small = ft_summary_small(is_write ? summary->calls.write_sizes : summary->calls.read_sizes);
     int64_t busy_ns = summary->scan.sweep.totals.total_ns[is_write ? FT_SWEEP_WRITE : FT_SWEEP_READ];
+    bool is_known = summary->job.profiled == 0; /* of sums neither time nor order are */
     struct ft_unit_text share, text;
     if (sum->count == 0) {
         return;
     }
     ft_screen_print(screen, FT_STYLE_TITLE, "%-*s", LABEL_WIDTH, is_write ? "Writes" : "Reads");
-    if (sum->bytes > 0 && busy_ns > 0) {
+    if (sum->bytes > 0 && busy_ns > 0 && is_known) {
         fprintf(screen->out, "%s while some were going on; ", ft_units_rate(&text, sum->bytes, busy_ns));
     }
-    if (placed > 0) {
+    if (placed > 0 && is_known) {
         fprintf(screen->out, "%s sequential; ",
                 ft_units_share(&share, (double)counts->sequential[is_write], (double)placed));
     }

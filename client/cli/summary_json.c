@@ -173,18 +173,20 @@ static void begin_sum(struct ft_json *json, const char *key, const struct ft_sum
     }
 }
 
-static void put_unions(struct ft_json *json, const struct ft_sweep *sweep)
+/* Of sums it is not known when each event went on. */
+static void put_unions(struct ft_json *json, const struct ft_sweep *sweep, bool is_known)
 {
     const int64_t *total = sweep->totals.total_ns;
-    ft_json_member_seconds(json, "io_time", total[FT_SWEEP_IO]);
-    ft_json_member_seconds(json, "app_time", total[FT_SWEEP_APP]);
-    ft_json_member_seconds(json, "compute_time", total[FT_SWEEP_COMPUTE]);
-    ft_json_member_seconds(json, "app_io_time", total[FT_SWEEP_APP_IO]);
-    ft_json_member_seconds(json, "unoverlapped_io_time", total[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns);
-    ft_json_member_seconds(json, "unoverlapped_compute_time",
-                           total[FT_SWEEP_COMPUTE] - sweep->totals.io_and_compute_ns);
-    ft_json_member_seconds(json, "unoverlapped_app_io_time",
-                           total[FT_SWEEP_APP_IO] - sweep->totals.app_io_and_compute_ns);
+    ft_json_member_seconds_if(json, "io_time", is_known, total[FT_SWEEP_IO]);
+    ft_json_member_seconds_if(json, "app_time", is_known, total[FT_SWEEP_APP]);
+    ft_json_member_seconds_if(json, "compute_time", is_known, total[FT_SWEEP_COMPUTE]);
+    ft_json_member_seconds_if(json, "app_io_time", is_known, total[FT_SWEEP_APP_IO]);
+    ft_json_member_seconds_if(json, "unoverlapped_io_time", is_known,
+                              total[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns);
+    ft_json_member_seconds_if(json, "unoverlapped_compute_time", is_known,
+                              total[FT_SWEEP_COMPUTE] - sweep->totals.io_and_compute_ns);
+    ft_json_member_seconds_if(json, "unoverlapped_app_io_time", is_known,
+                              total[FT_SWEEP_APP_IO] - sweep->totals.app_io_and_compute_ns);
 }
 
 static void put_unseen(struct ft_json *json, const struct ft_summary *summary)
@@ -223,7 +225,7 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t t
     begin_sum(&json, "other_io", &summary->calls.other_io, false);
     ft_json_end_object(&json);
     ft_summary_put_moved(&json, summary);
-    put_unions(&json, &summary->scan.sweep);
+    put_unions(&json, &summary->scan.sweep, !summary->job.profiled);
     ft_summary_put_hottest(&json, summary, top);
     ft_summary_put_stragglers(&json, summary, top);
     put_unseen(&json, summary);

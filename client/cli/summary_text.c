@@ -26,7 +26,7 @@ static void print_wall(const struct ft_screen *screen, const struct ft_summary *
     int64_t wall_ns = summary->job.has_span ? summary->job.end_ns - summary->job.start_ns : 0;
     int64_t io_ns = summary->scan.sweep.totals.total_ns[FT_SWEEP_IO];
     print_label(screen, "Wall time");
-    if (ft_trace_set_events(summary->set) == 0 && summary->job.profiled > 0) {
+    if (summary->job.profiled > 0) {
         fprintf(screen->out, "%s\n", ft_units_time(&wall, wall_ns));
         return;
     }
@@ -261,7 +261,9 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
         print_sum(&screen, "Other I/O", &summary->calls.other_io, true);
     }
     ft_summary_print_access(&screen, summary);
-    print_app(&screen, &summary->scan.sweep);
+    if (summary->job.profiled == 0) {
+        print_app(&screen, &summary->scan.sweep);
+    }
     if (summary->groups) {
         ft_summary_print_groups(&screen, summary->groups);
     }

@@ -12,7 +12,7 @@ static void put_rate(struct ft_json *json, const char *key, double amount, int64
     ft_json_member_double(json, key, length_ns > 0 ? amount * 1e9 / (double)length_ns : 0);
 }
 
-static void put_figures(struct ft_json *json, const struct ft_timeline_bin *bin, int64_t length_ns)
+static void put_figures(struct ft_json *json, const struct ft_timeline_bin *bin, int64_t length_ns, bool has_unions)
 {
     uint64_t time_ns = bin->read.time_ns + bin->write.time_ns + bin->metadata.time_ns;
     ft_json_member_uint(json, "read_bytes", bin->read.bytes);
@@ -28,12 +28,13 @@ static void put_figures(struct ft_json *json, const struct ft_timeline_bin *bin,
     ft_json_member_double(json, "concurrency", length_ns > 0 ? (double)time_ns / (double)length_ns : 0);
     ft_json_key(json, "request_size");
     bin->requests ? ft_json_double(json, (double)bin->request_bytes / (double)bin->requests) : ft_json_null(json);
-    ft_json_member_seconds(json, "io_time", bin->io_ns);
-    ft_json_member_seconds(json, "compute_time", bin->compute_ns);
-    ft_json_member_seconds(json, "overlap_time", bin->overlap_ns);
+    ft_json_member_seconds_if(json, "io_time", has_unions, bin->io_ns);
+    ft_json_member_seconds_if(json, "compute_time", has_unions, bin->compute_ns);
+    ft_json_member_seconds_if(json, "overlap_time", has_unions, bin->overlap_ns);
 }
 
-void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped, bool is_partial, FILE *out)
+void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped, uint64_t left_out, bool is_partial,
+                            FILE *out)
 {
     struct ft_json json;
     ft_json_init(&json, out, true);
@@ -46,15 +47,17 @@ void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped
     for (size_t i = 0; i < timeline->count; i++) {
         ft_json_begin_object(&json);
         ft_json_member_seconds(&json, "t", (int64_t)i * timeline->width_ns);
-        put_figures(&json, &timeline->bins[i], ft_timeline_length(timeline, i));
+        put_figures(&json, &timeline->bins[i], ft_timeline_length(timeline, i), timeline->profiled == 0);
         ft_json_end_object(&json);
     }
     ft_json_end_array(&json);
     ft_json_key(&json, "total");
     ft_json_begin_object(&json);
-    put_figures(&json, &timeline->total, timeline->end_ns - timeline->start_ns);
+    put_figures(&json, &timeline->total, timeline->end_ns - timeline->start_ns, timeline->profiled == 0);
     ft_json_end_object(&json);
     ft_json_member_uint(&json, "dropped", dropped);
+    ft_json_member_uint(&json, "profiled", timeline->profiled);
+    ft_json_member_uint(&json, "profiled_left_out", left_out);
     ft_json_member_bool(&json, "partial", is_partial);
     ft_json_end_object(&json);
     ft_json_end_line(&json);

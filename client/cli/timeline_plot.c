@@ -171,6 +171,13 @@ static void put_text(const struct ft_screen *screen, const struct ft_timeline_lo
     }
 }
 
+/* Where there are sums alone nobody knows how long something went on. */
+static void print_unknown(const struct figure *figure, const struct ft_screen *screen)
+{
+    ft_screen_print(screen, FT_STYLE_HEAD, "%s", figure->name);
+    fputs(" not known\n", screen->out);
+}
+
 static void print_strip(const struct figure *figure, const struct column *columns, size_t count,
                         const struct ft_screen *screen, const struct ft_timeline_look *look)
 {
@@ -229,7 +236,11 @@ void ft_timeline_print_text(const struct ft_timeline *timeline, const struct ft_
     put_text(screen, look, ft_units_time(&width, timeline->width_ns * (int64_t)each));
     fputs(".\n\n", screen->out);
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-        print_strip(&figures[i], columns, count, screen, look);
+        if (figures[i].is_share && timeline->profiled > 0) {
+            print_unknown(&figures[i], screen);
+        } else {
+            print_strip(&figures[i], columns, count, screen, look);
+        }
     }
     print_axis(timeline, count, screen, look);
     free(columns);

@@ -6,6 +6,8 @@ import json
 import pytest
 
 import harness
+from test_schemas import check_reports
+from test_timeline import exact
 
 SCRIPT = """
 import os
@@ -41,6 +43,24 @@ def data_of(tap, trace):
     return trace.file(str(tap.work / "data"))
 
 
+def check_timeline(trace):
+    """Its bins add up to what the summary counts; what nobody knows of sums is null."""
+    summary, timeline = exact("summary", trace.path), exact("timeline", trace.path, "--bins", "50")
+    for rows in (timeline["bins"], [timeline["total"]]):
+        for key, (way, of) in {"reads": ("read", "count"), "writes": ("write", "count"), "metadata": ("metadata", "count"),
+                               "read_bytes": ("read", "bytes"), "written_bytes": ("write", "bytes"), "read_time": ("read", "time"),
+                               "write_time": ("write", "time"), "metadata_time": ("metadata", "time")}.items():
+            assert sum(row[key] for row in rows) == summary[way][of], key
+        assert all((row["io_time"] is None) == (summary["profiled"] > 0) for row in rows)
+    assert timeline["profiled"] == summary["profiled"]
+    assert timeline["dropped"] == summary["dropped"] - summary["dropped_by_cause"]["capped"]
+    for key in ("io_time", "compute_time", "unoverlapped_io_time", "app_io_time"):
+        assert (summary[key] is None) == (summary["profiled"] > 0), key
+    assert (summary["read"]["busy_time"] is None) == (summary["write"]["random"] is None) == (summary["profiled"] > 0)
+    text = harness.read_command("summary", trace.path).stdout.decode()
+    assert ("of it" in text.partition("\n\n")[2].partition("\n")[0]) == (summary["profiled"] == 0), text
+
+
 def check_figures(tap, trace, times=1):
     """The script ran so many times."""
     trace.check_accounting()
@@ -53,6 +73,8 @@ def check_figures(tap, trace, times=1):
         assert trace.file(str(tap.work / f"small{i}"))["opens"] == times
     done = harness.read_command("verify", trace.path)
     assert done.returncode == 0, done.stdout
+    check_timeline(trace)
+    check_reports(trace.path)
 
 
 def test_a_profile_has_the_sums_of_the_trace(tap):
@@ -189,3 +211,37 @@ def test_a_job_cannot_ask_for_more_than_the_site_gives(tap):
     trace = daemon.stop(check=False)
     check_figures(tap, trace)
     assert trace.events() == []
+
+
+def test_a_profile_knows_when_things_were(tap):
+    """Reads, then writes: in no bin are writes before one with reads."""
+    script = """
+import os
+f = os.open('data', os.O_RDWR | os.O_CREAT)
+os.ftruncate(f, 1000000)
+for i in range(5000):
+    os.pread(f, 100, 7 * i)
+for i in range(5000):
+    os.pwrite(f, b'x' * 100, 7 * i)
+"""
+    trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", script], env={"FLOWTAP_MODE": "profile"})
+    bins = exact("timeline", trace.path, "--bins", "1000")["bins"]
+    reads, writes = ([i for i, row in enumerate(bins) if row[key] >= 500] for key in ("read_bytes", "written_bytes"))
+    assert len(reads) > 1 and len(writes) > 1 and max(reads) <= min(writes)
+    assert sum(row["reads"] for row in bins[min(reads):max(reads) + 1]) >= 5000
+
+
+def test_where_chooses_among_events_alone(tap):
+    trace = tap.run(ARGV, env={"FLOWTAP_MODE": "profile"}, check=False)
+    timeline = exact("timeline", trace.path, "--where", "call=read")
+    assert timeline["profiled"] == 0 and timeline["profiled_left_out"] == trace.summary()["profiled"]
+    assert timeline["total"]["reads"] == 0
+    done = harness.read_command("events", trace.path)
+    assert b"it has sums alone (mode profile)" in done.stdout
+
+
+def test_against_a_profile_there_is_no_difference_of_what_nobody_knows(tap):
+    whole, sums = tap.run(ARGV), tap.run(ARGV, env={"FLOWTAP_MODE": "profile"}, check=False)
+    totals = json.loads(harness.read_command("diff", "--json", whole.path, sums.path).stdout)["totals"]
+    assert totals["io_time"]["a"] > 0 and totals["io_time"]["b"] is None
+    assert totals["read_bytes"]["a"] == totals["read_bytes"]["b"]
