@@ -11,8 +11,10 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/sched.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 /* Raw calls that would be events if they were made by their functions: those that name files and those that move data. */
 static const uint16_t io_calls[] = {
@@ -27,6 +29,41 @@ static int is_io(long number)
         if (io_calls[i] == number)
             return 1;
     return 0;
+}
+
+static int begins_with(const char *path, const char *prefix)
+{
+    struct ft_reach reach = {0};
+    for (; *prefix != 0; path++, prefix++) /* what is behind the first byte may be on a page that cannot be read */
+        if (!ft_reach_bytes(&reach, path, 1) || *path != *prefix)
+            return 0;
+    return 1;
+}
+
+/*
+ * Whether a raw call only asks the kernel about itself: allocators do, in every process, before there is a libc to ask
+ * (mimalloc, which Python has from 3.13 on, reads /proc/sys/vm/overcommit_memory). No data of anybody's is moved. Not
+ * asked any more once there is a gap: programs that make many raw calls pay for it once.
+ */
+static int is_about_kernel(long number, long a, long b)
+{
+    struct statfs where;
+    if (ft_process.sandboxed || ft_wiped.base == 0 || ft_thread.vfork_depth != 0 ||
+        __atomic_load_n(&ft_hello()->gap_count[FT_SHIM_GAP_RAW_SYSCALL], __ATOMIC_RELAXED) != 0)
+        return 0;
+    switch (number) {
+#ifdef SYS_open
+    case SYS_open:
+        return begins_with((const char *)a, "/proc/") || begins_with((const char *)a, "/sys/");
+#endif
+    case SYS_openat:
+        return begins_with((const char *)b, "/proc/") || begins_with((const char *)b, "/sys/");
+    case SYS_read:
+    case SYS_pread64:
+        return ft_sys(SYS_fstatfs, a, &where) == 0 && (where.f_type == PROC_SUPER_MAGIC || where.f_type == SYSFS_MAGIC);
+    default:
+        return 0;
+    }
 }
 
 /* Descriptors that the raw call takes away; what it gives is found at first use. */
@@ -145,7 +182,7 @@ __attribute__((visibility("hidden"))) ft_function *ft_hook_syscall(long number, 
     ft_sandbox_note_syscall(number, a, b);
     if (!ft_enter())
         return real;
-    if (is_io(number))
+    if (is_io(number) && !is_about_kernel(number, a, b))
         ft_gap(FT_SHIM_GAP_RAW_SYSCALL);
     note_process(number, a);
     if (ft_thread.vfork_depth == 0)

@@ -87,6 +87,16 @@ def test_raw_system_calls_that_do_io_are_counted(tap):
     assert seen + sum(g["count"] for g in trace.gaps("raw_syscall")) == 21
 
 
+@pytest.mark.parametrize("how, count", [
+    ("none", 0),
+    ("data", 2),  # read and pread64 of a file that is the program's, whatever name it was opened by
+    ("path", 1),  # what cannot be looked at may be anything
+])
+def test_raw_calls_that_ask_the_kernel_about_itself_are_no_gap(tap, how, count):
+    trace = tap.run([harness.program("raw_kernel_text"), how])
+    assert sum(g["count"] for g in trace.gaps()) == count and all(g["kind"] == "raw_syscall" for g in trace.gaps())
+
+
 def plugin(tap):
     (tap.work / "plugin.c").write_text(PLUGIN)
     assert tap.plain(["gcc", "-shared", "-fPIC", "-o", "plugin.so", "plugin.c"]).returncode == 0
