@@ -72,7 +72,7 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
         count > UINT32_MAX - files->first_id)
         return -EBADMSG;
     for (size_t i = 0; i < count; i++) {
-        struct ft_reader_file *file = ft_pages_make(&reader->files, &reader->arena, files->first_id + (uint32_t)i);
+        struct ft_trace_file *file = ft_pages_make(&reader->files, &reader->arena, files->first_id + (uint32_t)i);
         const struct ft_reader_place *place = ft_pages_get(&reader->places, files->place[i]);
         uint32_t kind = files->kind[i] & FT_FILE_KIND_MASK;
 
@@ -84,8 +84,8 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
                 return -EBADMSG;
             inode += (uint64_t)files->inode[inodes++];
         }
-        file->is_known = true;
-        file->record = (struct ft_trace_file){
+        *file = (struct ft_trace_file){
+            .is_known = true,
             .path = path,
             .inode = files->kind[i] >> FT_FILE_INODE_AT & 1 ? inode : 0,
             .kind = kind < FT_FILE_KIND_COUNT ? (uint8_t)kind : FT_FILE_KIND_UNKNOWN,
@@ -93,10 +93,10 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
             .is_cut = files->kind[i] >> FT_FILE_CUT_AT & 1,
         };
         if (place) {
-            file->record.mount = place->mount;
-            file->record.fstype = place->fstype;
-            file->record.block_size = place->block_size;
-            file->record.dev = place->dev;
+            file->mount = place->mount;
+            file->fstype = place->fstype;
+            file->block_size = place->block_size;
+            file->dev = place->dev;
         }
     }
     return 0;

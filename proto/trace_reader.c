@@ -65,7 +65,7 @@ static struct ft_trace_reader *create(const struct ft_trace_reader_options *opti
         reader->options.memory_max = FT_TRACE_MEMORY_DEFAULT;
     reader->arena.bytes_max = reader->options.memory_max;
     reader->names.item_bytes = sizeof(struct ft_bytes);
-    reader->files.item_bytes = sizeof(struct ft_reader_file);
+    reader->files.item_bytes = sizeof(struct ft_trace_file);
     reader->places.item_bytes = sizeof(struct ft_reader_place);
     reader->processes.item_bytes = sizeof(struct ft_reader_process *);
     reader->threads.item_bytes = sizeof(struct ft_reader_thread);
@@ -225,9 +225,9 @@ struct ft_bytes ft_trace_reader_name(const struct ft_trace_reader *reader, uint3
 
 const struct ft_trace_file *ft_trace_reader_file(const struct ft_trace_reader *reader, uint32_t id)
 {
-    const struct ft_reader_file *file = ft_pages_get(&reader->files, id);
+    const struct ft_trace_file *file = ft_pages_get(&reader->files, id);
 
-    return file && file->is_known ? &file->record : NULL;
+    return file && file->is_known ? file : NULL;
 }
 
 const struct ft_trace_process *ft_trace_reader_process(const struct ft_trace_reader *reader, uint32_t id)

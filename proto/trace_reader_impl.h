@@ -51,11 +51,6 @@ struct ft_reader_context {
     bool is_known;
 };
 
-struct ft_reader_file {
-    struct ft_trace_file record;
-    bool is_known;
-};
-
 struct ft_reader_thread {
     struct ft_trace_thread record;
     bool is_known;
@@ -82,7 +77,7 @@ struct ft_trace_reader {
     bool has_header;
     bool is_closed;
     struct ft_pages names;                          // struct ft_bytes; data NULL where there is none
-    struct ft_pages files;                          // struct ft_reader_file
+    struct ft_pages files;                          // struct ft_trace_file
     struct ft_pages places;                         // struct ft_reader_place
     struct ft_pages processes;                      // struct ft_reader_process *
     struct ft_pages threads;                        // struct ft_reader_thread

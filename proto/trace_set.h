@@ -92,7 +92,10 @@ struct ft_trace_set_file {
     const struct ft_trace_file *record;
 };
 size_t ft_trace_set_file_count(const struct ft_trace_set *set);
-const struct ft_trace_set_file *ft_trace_set_file(const struct ft_trace_set *set, uint32_t file);
+// Fills in `out` and returns it. ft_trace_set_file(): the same in memory of the block that asks.
+const struct ft_trace_set_file *ft_trace_set_file_get(const struct ft_trace_set *set, uint32_t file,
+                                                      struct ft_trace_set_file *out);
+#define ft_trace_set_file(set, file) ft_trace_set_file_get(set, file, &(struct ft_trace_set_file){0})
 uint32_t ft_trace_set_file_of(const struct ft_trace_set *set, size_t reader, uint32_t file_id);
 
 #endif

@@ -148,12 +148,22 @@ uint32_t ft_trace_set_thread(const struct ft_trace_set *set, size_t reader, uint
 
 size_t ft_trace_set_file_count(const struct ft_trace_set *set)
 {
-    return set->file_keys.count;
+    return set->file_count;
 }
 
-const struct ft_trace_set_file *ft_trace_set_file(const struct ft_trace_set *set, uint32_t file)
+const struct ft_trace_set_file *ft_trace_set_file_get(const struct ft_trace_set *set, uint32_t file,
+                                                      struct ft_trace_set_file *out)
 {
-    return &set->files[file];
+    const struct ft_set_file *first = &set->files[file];
+    const struct ft_set_reader *entry = &set->readers[first->reader];
+
+    *out = (struct ft_trace_set_file){
+        .host = entry->host,
+        .reader = first->reader,
+        .path = ft_trace_reader_file_path(entry->reader, first->id),
+        .record = ft_trace_reader_file(entry->reader, first->id),
+    };
+    return out;
 }
 
 uint32_t ft_trace_set_file_of(const struct ft_trace_set *set, size_t reader, uint32_t file_id)

@@ -16,6 +16,11 @@ struct ft_set_reader {
     uint32_t process_max, thread_max, file_max;
 };
 
+// The first record of a file: index of its reader, and its id there.
+struct ft_set_file {
+    uint32_t reader, id;
+};
+
 struct ft_trace_set {
     struct ft_set_reader *readers;
     size_t reader_count;
@@ -31,9 +36,9 @@ struct ft_trace_set {
     int64_t start_ns, end_ns;
     struct ft_intern hosts; // name, NUL, boot id
     struct ft_trace_set_process *processes;
-    struct ft_trace_set_file *files;
-    size_t process_cap, file_cap;
-    // Identities: that of index i has id i + 1.
+    struct ft_set_file *files;
+    size_t process_cap, file_cap, file_count;
+    // Identities: that of index i has id i + 1. Those of files are gone once they are united: there may be millions.
     struct ft_intern process_keys, thread_keys, file_keys;
 };
 

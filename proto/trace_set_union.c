@@ -212,12 +212,7 @@ static int unite_files(struct ft_trace_set *set, uint32_t reader)
         if (index < 0 || ft_array_grow(&set->files, &set->file_cap, (size_t)index, sizeof(*set->files)))
             return -ENOMEM;
         if ((size_t)index == before)
-            set->files[index] = (struct ft_trace_set_file){
-                .host = entry->host,
-                .reader = reader,
-                .path = path,
-                .record = record,
-            };
+            set->files[index] = (struct ft_set_file){.reader = reader, .id = id};
         entry->files[id] = (uint32_t)index;
     }
     return 0;
@@ -241,5 +236,7 @@ int ft_set_unite(struct ft_trace_set *set)
         if (rc == 0)
             rc = unite_files(set, i);
     }
+    set->file_count = set->file_keys.count;
+    ft_intern_fini(&set->file_keys);
     return rc;
 }

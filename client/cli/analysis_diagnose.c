@@ -61,9 +61,9 @@ static uint8_t (*make_flags(const struct ft_trace_set *set))[FT_TRACE_CALL_MAX]
     return flags;
 }
 
-uint64_t ft_diagnose_block_bytes(const struct ft_entry *entry)
+uint64_t ft_diagnose_block_bytes(const struct ft_entries *entries, uint32_t entry)
 {
-    uint32_t told = entry->record ? entry->record->block_size : 0;
+    uint32_t told = ft_entry_record(entries, &entries->items[entry])->block_size;
     return told ? told : ft_diagnose_limit(FT_LIMIT_BLOCK_BYTES);
 }
 
@@ -123,7 +123,7 @@ static void add_call(struct state *state, size_t reader, const struct ft_rows *r
     uint8_t flags = state->context->flags[reader][rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0];
     bool moves = mask & (FT_COUNT_READ | FT_COUNT_WRITE) && rows->bytes[i] > 0;
     if (moves && flags & IS_POSIX) {
-        add_request(sum, rows, i, dur_ns, ft_diagnose_block_bytes(&diagnose->entries.items[entry]));
+        add_request(sum, rows, i, dur_ns, ft_diagnose_block_bytes(&diagnose->entries, entry));
     }
     if (mask & FT_COUNT_READ) {
         add(&sum->read_bytes, rows->bytes[i]);

@@ -69,6 +69,6 @@ void ft_diagnose_fini(struct ft_diagnose *diagnose);
 
 /* Bytes of a file that were surely read more than once: what was read beyond what the reads span. */
 uint64_t ft_diagnose_reread(const struct ft_diagnose_sum *sum);
-uint64_t ft_diagnose_block_bytes(const struct ft_entry *entry);
+uint64_t ft_diagnose_block_bytes(const struct ft_entries *entries, uint32_t entry);
 
 #endif

@@ -39,7 +39,7 @@ static uint32_t add_entry(struct ft_entries *entries, struct ft_entry entry)
 static uint32_t entry_of(struct ft_entries *entries, struct ft_map *map, struct key *key, struct ft_entry entry)
 {
     bool is_new;
-    set_key(key, entry.set_file, entry.path);
+    set_key(key, ft_entry_set_file(entries, &entry), ft_entry_path(entries, &entry));
     uint32_t at = ft_map_intern(map, key->bytes, key->len, (uint32_t)entries->count, &is_new);
     return is_new ? add_entry(entries, entry) : at;
 }
@@ -76,12 +76,7 @@ static void read_reader(struct ft_entries *entries, const struct ft_trace_set *s
                                                    .is_identified = ft_entry_is_identified(record),
                                                    .is_memory = record && record->kind == FT_FILE_KIND_MEMORY};
         if (set_file < ft_trace_set_file_count(set)) {
-            struct ft_entry entry = {.path = ft_trace_reader_file_path(reader, id),
-                                     .host = ft_trace_set_reader_host(set, r),
-                                     .set_file = set_file,
-                                     .reader = r,
-                                     .record = record,
-                                     .path_id = FT_ENTRY_NONE};
+            struct ft_entry entry = {.reader = r, .file = id, .path_id = FT_ENTRY_NONE};
             entries->of[r][id].entry =
                 ids[set_file] == 1 ? add_entry(entries, entry) : entry_of(entries, map, key, entry);
         }
@@ -95,12 +90,12 @@ static void number_paths(struct ft_entries *entries, const struct ft_trace_set *
     uint32_t *used = ft_cli_alloc(ft_trace_set_file_count(set) * sizeof(*used));
     ft_map_init(&paths);
     for (size_t i = 0; i < entries->count; i++) {
-        used[entries->items[i].set_file]++;
+        used[ft_entry_set_file(entries, &entries->items[i])]++;
     }
     for (size_t i = 0; i < entries->count; i++) {
         struct ft_entry *entry = &entries->items[i];
-        if (used[entry->set_file] > 1) {
-            set_key(key, entry->host, entry->path);
+        if (used[ft_entry_set_file(entries, entry)] > 1) {
+            set_key(key, ft_entry_host(entries, entry), ft_entry_path(entries, entry));
             entry->path_id = ft_map_intern(&paths, key->bytes, key->len, (uint32_t)paths.count, NULL);
         }
     }
@@ -108,9 +103,9 @@ static void number_paths(struct ft_entries *entries, const struct ft_trace_set *
     free(used);
 }
 
-static bool is_path_only(const struct ft_entry *entry)
+static bool is_path_only(const struct ft_entries *entries, const struct ft_entry *entry)
 {
-    return entry->path.len > 0 && !ft_entry_is_identified(entry->record);
+    return !ft_entry_is_identified(ft_entry_record(entries, entry)) && ft_entry_path(entries, entry).len > 0;
 }
 
 /* Where each entry is counted: itself, or the first identified one of its path. */
@@ -121,8 +116,9 @@ static uint32_t *find_same(const struct ft_entries *entries, struct key *key)
     ft_map_init(&paths);
     for (uint32_t i = 0; i < entries->count; i++) {
         same[i] = i;
-        if (is_path_only(&entries->items[i])) {
-            set_key(key, entries->items[i].host, entries->items[i].path);
+        const struct ft_entry *entry = &entries->items[i];
+        if (is_path_only(entries, entry)) {
+            set_key(key, ft_entry_host(entries, entry), ft_entry_path(entries, entry));
             ft_map_intern(&paths, key->bytes, key->len, (uint32_t)paths.count, NULL);
         }
     }
@@ -130,10 +126,11 @@ static uint32_t *find_same(const struct ft_entries *entries, struct key *key)
     for (int pass = 0; pass < 2 && paths.count > 0; pass++) {
         for (uint32_t i = 0; i < entries->count; i++) {
             const struct ft_entry *entry = &entries->items[i];
-            if (entry->path.len == 0 || is_path_only(entry) != (pass == 1)) {
+            struct ft_bytes path = ft_entry_path(entries, entry);
+            if (path.len == 0 || is_path_only(entries, entry) != (pass == 1)) {
                 continue;
             }
-            set_key(key, entry->host, entry->path);
+            set_key(key, ft_entry_host(entries, entry), path);
             if (ft_map_find(&paths, key->bytes, key->len, &number)) {
                 first[number] = pass == 0 && first[number] == 0 ? i + 1 : first[number];
                 same[i] = pass == 1 && first[number] != 0 ? first[number] - 1 : same[i];
@@ -151,6 +148,7 @@ void ft_entries_read(struct ft_entries *entries, const struct ft_trace_set *set)
     struct key key = {0};
     memset(entries, 0, sizeof(*entries));
     ft_map_init(&map);
+    entries->set = set;
     entries->reader_count = ft_trace_set_reader_count(set);
     uint32_t *ids = count_ids(set);
     entries->of = ft_cli_alloc(entries->reader_count * sizeof(struct ft_entry_ref *));

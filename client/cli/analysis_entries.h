@@ -13,13 +13,10 @@
 
 #define FT_ENTRY_NONE UINT32_MAX
 
+/* What is in the trace already is looked up there: a job may have millions of them. */
 struct ft_entry {
-    struct ft_bytes path;
-    uint32_t host, set_file;
-    uint32_t reader; /* whose ids the record's ids are */
-    const struct ft_trace_file *record;
-    uint32_t
-        path_id; /* the same for entries of one host and path; only where others have the same set_file, else NONE */
+    uint32_t reader, file; /* where its record stands, and whose ids the record's ids are */
+    uint32_t path_id;      /* the same for entries of one host and path; NONE where no others have the same set_file */
 };
 
 /* What a scan needs to know of a file id, close together. */
@@ -32,12 +29,35 @@ struct ft_entry_ref {
 struct ft_entries {
     struct ft_entry *items;
     size_t count, space;
+    const struct ft_trace_set *set;
     struct ft_entry_ref **of; /* by reader and file id */
     size_t reader_count;
 };
 
 void ft_entries_read(struct ft_entries *entries, const struct ft_trace_set *set);
 void ft_entries_fini(struct ft_entries *entries);
+
+/* Each entry has one. */
+static inline const struct ft_trace_file *ft_entry_record(const struct ft_entries *entries,
+                                                          const struct ft_entry *entry)
+{
+    return ft_trace_reader_file(ft_trace_set_reader(entries->set, entry->reader), entry->file);
+}
+
+static inline struct ft_bytes ft_entry_path(const struct ft_entries *entries, const struct ft_entry *entry)
+{
+    return ft_trace_reader_file_path(ft_trace_set_reader(entries->set, entry->reader), entry->file);
+}
+
+static inline uint32_t ft_entry_set_file(const struct ft_entries *entries, const struct ft_entry *entry)
+{
+    return ft_trace_set_file_of(entries->set, entry->reader, entry->file);
+}
+
+static inline uint32_t ft_entry_host(const struct ft_entries *entries, const struct ft_entry *entry)
+{
+    return ft_trace_set_reader_host(entries->set, entry->reader);
+}
 
 static inline bool ft_entry_is_identified(const struct ft_trace_file *record)
 {

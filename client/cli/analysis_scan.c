@@ -13,7 +13,7 @@
 
 enum { WORKERS_MAX = 8, AHEAD = 8 };
 
-/* Instead of a count: the entry's file has several paths. */
+/* While files are counted, instead of a count: the entry's file has several paths. */
 #define HAS_PATHS (UINT32_C(1) << 31)
 
 /* Blocks are taken in order by tickets; a worker waits for its turn before it touches what is shared. */
@@ -25,7 +25,6 @@ struct queue {
     struct ft_scan *scan;
     struct ft_scan_work *work;
     struct ft_scan_endings endings;
-    uint32_t *touched_by; /* by entry: processes */
     struct ft_scan_pair *shared;
     size_t shared_count, shared_space;
     struct ft_progress *progress;
@@ -54,12 +53,13 @@ static void take_touched(struct queue *queue, uint32_t process)
 {
     size_t count;
     uint32_t *entries = ft_touched_take(&queue->work->touched, process, &count);
+    struct ft_file_sum *files = queue->scan->files;
     for (size_t i = 0; i < count; i++) {
-        __builtin_prefetch(&queue->touched_by[entries[i + AHEAD < count ? i + AHEAD : i]], 1);
-        if (queue->touched_by[entries[i]] & HAS_PATHS) {
+        __builtin_prefetch(&files[entries[i + AHEAD < count ? i + AHEAD : i]].processes, 1);
+        if (files[entries[i]].processes & HAS_PATHS) {
             keep_shared(queue, process, entries[i]);
         } else {
-            queue->touched_by[entries[i]]++;
+            files[entries[i]].processes++;
         }
     }
     free(entries);
@@ -243,7 +243,7 @@ static void end_files(struct ft_scan *scan, struct queue *queue, const struct ft
         take_touched(queue, p);
     }
     for (size_t f = 0; f < scan->file_count; f++) {
-        scan->files[f].processes = queue->touched_by[f] & ~HAS_PATHS;
+        scan->files[f].processes &= ~HAS_PATHS;
     }
     ft_scan_join_files(scan, queue->shared, queue->shared_count, whole);
 }
@@ -285,12 +285,9 @@ int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, uns
                                   .place_count = most_file_ids(set),
                                   .where = where,
                                   .parts = parts};
-    struct queue queue = {.scan = scan,
-                          .work = &common,
-                          .progress = progress,
-                          .touched_by = ft_cli_alloc(scan->file_count * sizeof(uint32_t))};
-    for (size_t f = 0; f < scan->file_count; f++) {
-        queue.touched_by[f] = scan->entries.items[f].path_id != FT_ENTRY_NONE ? HAS_PATHS : 0;
+    struct queue queue = {.scan = scan, .work = &common, .progress = progress};
+    for (size_t f = 0; f < scan->file_count && parts & FT_SCAN_FILES; f++) {
+        scan->files[f].processes = scan->entries.items[f].path_id != FT_ENTRY_NONE ? HAS_PATHS : 0;
     }
     struct ft_scan_block *blocks = ft_scan_order_blocks(set, &queue.count);
     queue.blocks = blocks;
@@ -312,7 +309,6 @@ int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, uns
     pthread_cond_destroy(&queue.turned);
     pthread_mutex_destroy(&queue.lock);
     ft_scan_free_calls(common.calls, set);
-    free(queue.touched_by);
     free(queue.shared);
     free(blocks);
     return 0;

@@ -29,7 +29,7 @@ struct ft_scan {
     struct ft_entries entries;
     struct ft_file_sum *files; /* by entry; those that are one file with an earlier one are empty */
     size_t file_count;
-    uint32_t *roots; /* by entry: the one that it is put together with; with FT_SCAN_FILES, else NULL */
+    uint32_t *roots; /* by entry: the one that it is put together with; NULL: each stands alone */
     struct ft_reuse_marks marks;
     struct ft_process_sum *processes; /* by process index of the set */
     size_t process_count;

@@ -23,15 +23,26 @@ static int compare(const void *a_untyped, const void *b_untyped)
     return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
+static bool is_member(const struct ft_scan *scan, uint32_t entry)
+{
+    return scan->entries.items[entry].path_id != FT_ENTRY_NONE && scan->files[entry].events > 0;
+}
+
 /* Entries that share their file with others and have events, by file and in order of their first use. */
 static struct member *find_members(const struct ft_scan *scan, size_t *count)
 {
-    struct member *members = ft_cli_alloc(scan->file_count * sizeof(*members));
+    size_t most = 0;
+    for (uint32_t f = 0; f < scan->file_count; f++) {
+        most += is_member(scan, f);
+    }
+    struct member *members = ft_cli_alloc(most * sizeof(*members));
     *count = 0;
     for (uint32_t f = 0; f < scan->file_count; f++) {
-        if (scan->entries.items[f].path_id != FT_ENTRY_NONE && scan->files[f].events > 0) {
-            members[(*count)++] = (struct member){
-                .set_file = scan->entries.items[f].set_file, .entry = f, .first_ns = scan->files[f].first_ns};
+        if (is_member(scan, f)) {
+            members[(*count)++] =
+                (struct member){.set_file = ft_entry_set_file(&scan->entries, &scan->entries.items[f]),
+                                .entry = f,
+                                .first_ns = scan->files[f].first_ns};
         }
     }
     if (*count > 1) {
@@ -45,8 +56,8 @@ static void join_group(struct ft_scan *scan, const struct member *members, size_
     struct ft_reuse_path *paths = ft_cli_alloc(count * sizeof(*paths));
     for (size_t i = 0; i < count; i++) {
         const struct ft_entry *entry = &scan->entries.items[members[i].entry];
-        paths[i] =
-            (struct ft_reuse_path){.path = entry->path, .path_id = entry->path_id, .first_ns = members[i].first_ns};
+        paths[i] = (struct ft_reuse_path){
+            .path = ft_entry_path(&scan->entries, entry), .path_id = entry->path_id, .first_ns = members[i].first_ns};
     }
     ft_reuse_find(paths, count, &scan->marks);
     for (size_t i = 0; i < count; i++) {
@@ -69,7 +80,8 @@ static void count_processes(struct ft_scan *scan, const struct ft_scan_pair *sha
 {
     struct ft_scan_pair *pairs = ft_cli_alloc(count * sizeof(*pairs));
     for (size_t i = 0; i < count; i++) {
-        pairs[i] = (struct ft_scan_pair){.process = shared[i].process, .entry = scan->roots[shared[i].entry]};
+        pairs[i] = (struct ft_scan_pair){.process = shared[i].process,
+                                         .entry = scan->roots ? scan->roots[shared[i].entry] : shared[i].entry};
     }
     if (count > 1) {
         qsort(pairs, count, sizeof(*pairs), compare_pairs);
@@ -80,10 +92,20 @@ static void count_processes(struct ft_scan *scan, const struct ft_scan_pair *sha
     free(pairs);
 }
 
-static void find_roots(struct ft_scan *scan)
+/* Of `whole` those that it found; where there are none, most often, nothing is kept. */
+static void find_roots(struct ft_scan *scan, const struct ft_scan *whole)
 {
     size_t count, end;
-    struct member *members = find_members(scan, &count);
+    struct member *members = whole ? NULL : find_members(scan, &count);
+    if (whole ? !whole->roots : count == 0) {
+        free(members);
+        return;
+    }
+    scan->roots = ft_cli_alloc(scan->file_count * sizeof(*scan->roots));
+    for (uint32_t f = 0; f < scan->file_count; f++) {
+        scan->roots[f] = whole ? whole->roots[f] : f;
+    }
+    count = whole ? 0 : count;
     ft_reuse_marks_sort(&scan->marks);
     for (size_t begin = 0; begin < count; begin = end) {
         end = begin + 1;
@@ -98,14 +120,8 @@ static void find_roots(struct ft_scan *scan)
 void ft_scan_join_files(struct ft_scan *scan, const struct ft_scan_pair *shared, size_t shared_count,
                         const struct ft_scan *whole)
 {
-    scan->roots = ft_cli_alloc(scan->file_count * sizeof(*scan->roots));
-    for (uint32_t f = 0; f < scan->file_count; f++) {
-        scan->roots[f] = whole ? whole->roots[f] : f;
-    }
-    if (!whole) {
-        find_roots(scan);
-    }
-    for (uint32_t f = 0; f < scan->file_count; f++) {
+    find_roots(scan, whole);
+    for (uint32_t f = 0; f < scan->file_count && scan->roots; f++) {
         if (scan->roots[f] != f) {
             ft_file_sum_add(&scan->files[scan->roots[f]], &scan->files[f]);
             memset(&scan->files[f], 0, sizeof(scan->files[f]));

@@ -41,7 +41,7 @@ static void add_file(struct ft_diagnose_finding *finding, struct ft_diagnose_fil
 
 static uint64_t blocks_needed(const struct ft_diagnose *diagnose, uint32_t entry)
 {
-    uint64_t block_bytes = ft_diagnose_block_bytes(&diagnose->entries.items[entry]);
+    uint64_t block_bytes = ft_diagnose_block_bytes(&diagnose->entries, entry);
     return diagnose->files[entry].small_bytes / block_bytes + 1;
 }
 
@@ -69,7 +69,7 @@ static bool find_small(const struct ft_diagnose *diagnose, struct ft_diagnose_fi
 
 static char *look_small(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding)
 {
-    uint64_t bytes = finding->file_count ? ft_diagnose_block_bytes(&diagnose->entries.items[finding->files[0].entry])
+    uint64_t bytes = finding->file_count ? ft_diagnose_block_bytes(&diagnose->entries, finding->files[0].entry)
                                          : ft_diagnose_limit(FT_LIMIT_BLOCK_BYTES);
     return ft_cli_format("files --sort calls --where 'cat=POSIX && bytes>0 && bytes<%" PRIu64 "'", bytes);
 }
@@ -118,7 +118,9 @@ static char *shell_word(const char *text)
 static char *look_at_file(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding,
                           const char *condition)
 {
-    struct ft_bytes path = finding->file_count ? diagnose->entries.items[finding->files[0].entry].path : FT_BYTES("");
+    const struct ft_entries *entries = &diagnose->entries;
+    struct ft_bytes path =
+        finding->file_count ? ft_entry_path(entries, &entries->items[finding->files[0].entry]) : FT_BYTES("");
     char *quoted = ft_cli_memory(ft_filter_quote(path.len ? path.data : "", path.len));
     char *where = ft_cli_format("path=%s && %s", quoted, condition), *word = shell_word(where);
     char *options = ft_cli_format("events --where %s", word);
@@ -231,7 +233,7 @@ static bool find_odd(const struct ft_diagnose *diagnose, struct ft_diagnose_find
         const struct ft_diagnose_sum *sum = &diagnose->files[f];
         if (sum->odd > 0) {
             /* One block too many of those that the request touches. */
-            uint64_t blocks = sum->request_bytes / sum->requests / ft_diagnose_block_bytes(&diagnose->entries.items[f]);
+            uint64_t blocks = sum->request_bytes / sum->requests / ft_diagnose_block_bytes(&diagnose->entries, f);
             finding->saving_ns += sum->odd_ns / (blocks + 2);
             add_file(finding, (struct ft_diagnose_file){f, sum->odd, sum->request_bytes, sum->odd_ns});
         }

@@ -27,7 +27,7 @@ static void print_files(const struct ft_diagnose *diagnose, const struct ft_diag
     ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < finding->file_count; i++) {
         const struct ft_diagnose_file *file = &finding->files[i];
-        struct ft_bytes path = diagnose->entries.items[file->entry].path;
+        struct ft_bytes path = ft_entry_path(&diagnose->entries, &diagnose->entries.items[file->entry]);
         ft_table_add(&table, ft_units_time(&text, as_time(file->time_ns)));
         ft_table_add(&table, file->count ? ft_units_count(&text, file->count) : "-");
         ft_table_add(&table, ft_units_bytes(&text, file->bytes));
@@ -70,7 +70,7 @@ static void put_files(struct ft_json *json, const struct ft_diagnose *diagnose,
     for (size_t i = 0; i < finding->file_count; i++) {
         const struct ft_diagnose_file *file = &finding->files[i];
         ft_json_begin_object(json);
-        ft_report_json_bytes(json, "path", diagnose->entries.items[file->entry].path);
+        ft_report_json_bytes(json, "path", ft_entry_path(&diagnose->entries, &diagnose->entries.items[file->entry]));
         ft_json_key(json, "count");
         file->count ? ft_json_uint(json, file->count) : ft_json_null(json);
         ft_json_member_uint(json, "bytes", file->bytes);

@@ -26,8 +26,11 @@ static void list_files(struct ft_files *files)
     files->rows = ft_cli_alloc(files->scan.file_count * sizeof(*files->rows));
     for (uint32_t f = 0; f < files->scan.file_count; f++) {
         if (files->scan.files[f].events > 0) {
-            files->rows[files->count++] = (struct ft_files_row){
-                .name = files->scan.entries.items[f].path, .entry = f, .files = 1, .sum = files->scan.files[f]};
+            files->rows[files->count++] =
+                (struct ft_files_row){.name = ft_entry_path(&files->scan.entries, &files->scan.entries.items[f]),
+                                      .entry = f,
+                                      .files = 1,
+                                      .sum = files->scan.files[f]};
         }
     }
 }
@@ -52,20 +55,22 @@ static struct ft_bytes suffix_of(struct ft_bytes path)
 static struct ft_bytes group_of(const struct ft_files *files, const struct ft_entry *file)
 {
     const struct ft_trace_reader *reader = ft_trace_set_reader(files->set, file->reader);
+    struct ft_bytes path = ft_entry_path(&files->scan.entries, file);
+    const struct ft_trace_file *record = ft_entry_record(&files->scan.entries, file);
     switch (files->by[0]) {
     case 'f':
         if (files->by[1] == 's') {
-            return file->record ? ft_trace_reader_name(reader, file->record->fstype) : FT_BYTES("");
+            return ft_trace_reader_name(reader, record->fstype);
         }
-        return folder_of(file->path);
+        return folder_of(path);
     case 's':
-        return suffix_of(file->path);
+        return suffix_of(path);
     case 'm':
-        return file->record ? ft_trace_reader_name(reader, file->record->mount) : FT_BYTES("");
+        return ft_trace_reader_name(reader, record->mount);
     case 'h':
-        return ft_trace_set_host_name(files->set, file->host);
+        return ft_trace_set_host_name(files->set, ft_trace_set_reader_host(files->set, file->reader));
     default:
-        return FT_BYTES(ft_file_kind_name(file->record ? file->record->kind : 0));
+        return FT_BYTES(ft_file_kind_name(record->kind));
     }
 }
 

@@ -48,8 +48,8 @@ void ft_summary_put_stragglers(struct ft_json *json, const struct ft_summary *su
 void ft_summary_put_categories(struct ft_json *json, const struct ft_summary *summary);
 /* Requests of a histogram that moved something, and less than that. */
 uint64_t ft_summary_small(const uint64_t *sizes);
-/* Indices of files that `read`, `write` or `metadata` count, hottest first; a new array. */
-uint32_t *ft_summary_hottest_files(const struct ft_summary *summary, size_t *count);
+/* Indices of the `top` hottest of `count` files that `read`, `write` or `metadata` count, hottest first; a new array. */
+uint32_t *ft_summary_hottest_files(const struct ft_summary *summary, size_t top, size_t *count);
 /* Lines of the text: how data moved; a table of the slowest processes. */
 void ft_summary_print_access(const struct ft_screen *screen, const struct ft_summary *summary);
 void ft_summary_print_stragglers(const struct ft_screen *screen, const struct ft_summary *summary, size_t top);

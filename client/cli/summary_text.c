@@ -79,37 +79,9 @@ static void print_app(const struct ft_screen *screen, const struct ft_sweep *swe
             ft_units_time(&lone, sweep->totals.total_ns[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns));
 }
 
-static const struct ft_scan *compared_scan;
-
 static uint64_t time_of(const struct ft_file_sum *file)
 {
     return file->read_time_ns + file->write_time_ns + file->metadata_time_ns;
-}
-
-static int hotter_first(const void *a_untyped, const void *b_untyped)
-{
-    uint32_t a = *(const uint32_t *)a_untyped, b = *(const uint32_t *)b_untyped;
-    uint64_t a_time = time_of(&compared_scan->files[a]), b_time = time_of(&compared_scan->files[b]);
-    return a_time != b_time ? (a_time < b_time ? 1 : -1) : (a > b) - (a < b);
-}
-
-uint32_t *ft_summary_hottest_files(const struct ft_summary *summary, size_t *count)
-{
-    const struct ft_scan *scan = &summary->scan;
-    uint32_t *order = ft_cli_alloc(scan->file_count * sizeof(*order));
-    *count = 0;
-    for (uint32_t f = 0; f < scan->file_count; f++) {
-        const struct ft_entry *file = &scan->entries.items[f];
-        unsigned file_class = ft_file_kind_class(file->record ? file->record->kind : 0);
-        if (scan->files[f].events > 0 && file_class != FT_FILE_CLASS_OTHER && time_of(&scan->files[f]) > 0) {
-            order[(*count)++] = f;
-        }
-    }
-    compared_scan = scan;
-    if (*count > 1) {
-        qsort(order, *count, sizeof(*order), hotter_first);
-    }
-    return order;
 }
 
 static void add_time(struct ft_table *table, uint64_t ns)
@@ -136,13 +108,13 @@ static void print_files(const struct ft_screen *screen, const struct ft_summary 
                                                {"WRITTEN", true, false},   {"CALLS", true, false},
                                                {"PROCESSES", true, false}, {"PATH", false, true}};
     size_t count;
-    uint32_t *order = ft_summary_hottest_files(summary, &count);
+    uint32_t *order = ft_summary_hottest_files(summary, top, &count);
     struct ft_table table;
     struct ft_unit_text number;
     ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < count && i < top; i++) {
         const struct ft_file_sum *sum = &summary->scan.files[order[i]];
-        struct ft_bytes path = summary->scan.entries.items[order[i]].path;
+        struct ft_bytes path = ft_entry_path(&summary->scan.entries, &summary->scan.entries.items[order[i]]);
         add_time(&table, time_of(sum));
         add_bytes(&table, sum->read_bytes);
         add_bytes(&table, sum->written_bytes);

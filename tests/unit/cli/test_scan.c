@@ -86,7 +86,8 @@ static void files_and_processes_get_what_is_theirs(void **state)
     assert_int_equal(ft_scan_count_files(&scan), FT_TRACES_FILES - 1);
     for (uint32_t f = 0; f < scan.file_count; f++) {
         const struct ft_entry *file = &scan.entries.items[f];
-        if (file->path.len == 7 && file->path.data[6] == '5') {
+        struct ft_bytes path = ft_entry_path(&scan.entries, file);
+        if (path.len == 7 && path.data[6] == '5') {
             struct ft_sum reads = sum_where(&traces, FT_CALL_ID_read, 5);
             struct ft_sum copies = sum_where(&traces, FT_CALL_ID_copy_file_range, 5);
             assert_int_equal(scan.files[f].reads, reads.count + copies.count);
