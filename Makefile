@@ -78,6 +78,10 @@ endif
 # _GNU_SOURCE is defined empty, so that a file that defines it for itself does not redefine it.
 BASE_CFLAGS = -std=gnu17 -D_GNU_SOURCE= -DFT_VERSION='"$(VERSION)"' -I. $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
 HOST_CFLAGS = $(BASE_CFLAGS) $(HARDEN) $(strip $(SANITIZE) $(POINTS)) -I$(O)/gen -fPIC -pthread $(PKG_CFLAGS)
+# What every row of a trace passes through: its loops are worth vector instructions.
+HOT_SRC := proto/column_decode.c proto/trace_decode_columns.c proto/trace_decode_shape.c \
+           client/cli/analysis_packed.c client/cli/analysis_scan_rows.c
+$(HOT_SRC:%.c=$(O)/obj/%.o): HOST_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)
 HOST_LDFLAGS = $(SANITIZE) -pthread -Wl,--as-needed -Wl,-z,relro -Wl,-z,now $(LDFLAGS)
 
 # The shim is built without what may call back into it (fortify, stack protector, builtins that become calls), without

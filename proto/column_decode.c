@@ -85,23 +85,23 @@ static inline __attribute__((always_inline)) void join(const uint8_t *restrict r
 
 static void join_planes(const uint8_t *raw, const struct ft_column_head *head, size_t count, uint64_t *numbers)
 {
+#define JOIN(planes)                                           \
+    case (planes) << 1:                                        \
+        join(raw, planes, false, head->value, count, numbers); \
+        break;                                                 \
+    case (planes) << 1 | 1:                                    \
+        join(raw, planes, true, head->value, count, numbers);  \
+        break;
     switch (head->planes << 1 | head->is_zigzag) {
-    case 1 << 1:
-        join(raw, 1, false, head->value, count, numbers);
-        break;
-    case 1 << 1 | 1:
-        join(raw, 1, true, head->value, count, numbers);
-        break;
-    case 2 << 1:
-        join(raw, 2, false, head->value, count, numbers);
-        break;
-    case 2 << 1 | 1:
-        join(raw, 2, true, head->value, count, numbers);
-        break;
+        JOIN(1)
+        JOIN(2)
+        JOIN(3)
+        JOIN(4)
     default:
         join(raw, head->planes, head->is_zigzag, head->value, count, numbers);
         break;
     }
+#undef JOIN
 }
 
 // Puts the wide numbers where the planes are all 0xff; both must be as many.

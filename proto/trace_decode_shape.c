@@ -3,21 +3,27 @@
 
 #include <errno.h>
 
+// What is decoded beside bytes and errors, which always are: each only where somebody needs it. VALUES are the arrays of
+// size and result, which the others are made of.
+enum { WITH_OFFSET = 1, WITH_FD = 2, WITH_ARG = 4, WITH_VALUES = 8, WITH_ALL = 15 };
+
+enum { TOLD_PART = 32768 };
+
 static const struct {
     enum ft_column column;
-    unsigned at;      // of its field in a shape
-    unsigned mask;    // of the field's bits
-    unsigned told;    // value that means a number in the column
-    bool is_left_out; // where bytes and errors alone are decoded
+    unsigned at;     // of its field in a shape
+    unsigned mask;   // of the field's bits
+    unsigned told;   // value that means a number in the column
+    unsigned fields; // without which it is not decoded
 } shaped[] = {
-    {FT_COLUMN_SIZE, FT_SHAPE_SIZE_AT, 3, FT_SHAPE_TOLD, false},
-    {FT_COLUMN_OFFSET, FT_SHAPE_OFFSET_AT, 3, FT_SHAPE_TOLD, true},
-    {FT_COLUMN_RESULT, FT_SHAPE_RESULT_AT, 7, FT_SHAPE_RESULT_TOLD, false},
-    {FT_COLUMN_BYTES, FT_SHAPE_BYTES_AT, 3, FT_SHAPE_TOLD, false},
-    {FT_COLUMN_ARG, FT_SHAPE_ARG_AT, 3, FT_SHAPE_TOLD, true},
-    {FT_COLUMN_ERR, FT_SHAPE_ERR_AT, 3, FT_SHAPE_TOLD, false},
-    {FT_COLUMN_FILE2, FT_SHAPE_FILE2_AT, 1, 1, false},
-    {FT_COLUMN_FD, FT_SHAPE_FD_AT, 3, FT_SHAPE_FD_TOLD, true},
+    {FT_COLUMN_SIZE, FT_SHAPE_SIZE_AT, 3, FT_SHAPE_TOLD, 0},
+    {FT_COLUMN_OFFSET, FT_SHAPE_OFFSET_AT, 3, FT_SHAPE_TOLD, WITH_OFFSET},
+    {FT_COLUMN_RESULT, FT_SHAPE_RESULT_AT, 7, FT_SHAPE_RESULT_TOLD, 0},
+    {FT_COLUMN_BYTES, FT_SHAPE_BYTES_AT, 3, FT_SHAPE_TOLD, 0},
+    {FT_COLUMN_ARG, FT_SHAPE_ARG_AT, 3, FT_SHAPE_TOLD, WITH_ARG},
+    {FT_COLUMN_ERR, FT_SHAPE_ERR_AT, 3, FT_SHAPE_TOLD, 0},
+    {FT_COLUMN_FILE2, FT_SHAPE_FILE2_AT, 1, 1, 0},
+    {FT_COLUMN_FD, FT_SHAPE_FD_AT, 3, FT_SHAPE_FD_TOLD, WITH_FD},
 };
 #define SHAPED_COUNT (sizeof(shaped) / sizeof(shaped[0]))
 #define FILE2_SHAPED 6
@@ -28,35 +34,45 @@ struct told {
     const uint64_t *size, *offset, *result, *bytes, *arg, *err, *file2, *fd;
 };
 
+// Rows whose field says "told". Counted in parts that 16 bits hold, so that eight rows are one instruction.
+static size_t count_told(const uint16_t *shapes, size_t rows, uint16_t mask, uint16_t told)
+{
+    size_t count = 0;
+
+    for (size_t begin = 0; begin < rows; begin += TOLD_PART) {
+        size_t end = rows - begin < TOLD_PART ? rows : begin + TOLD_PART;
+        uint16_t part = 0;
+
+        for (size_t i = begin; i < end; i++)
+            part = (uint16_t)(part + ((shapes[i] & mask) == told));
+        count += part;
+    }
+    return count;
+}
+
 // Decodes a column of told values, as many as the shapes say. Without the column
 // all of them are 0.
 static int decode_told_column(const struct ft_decode *decode, size_t k, const uint64_t **out)
 {
     enum ft_column column = shaped[k].column;
-    unsigned mask = shaped[k].mask << shaped[k].at, told = shaped[k].told << shaped[k].at;
-    const uint16_t *shapes = decode->decoder->shapes;
-    size_t count = 0;
+    uint16_t mask = (uint16_t)(shaped[k].mask << shaped[k].at), told = (uint16_t)(shaped[k].told << shaped[k].at);
 
     *out = decode->decoder->zeros;
     if (!decode->stored[column])
         return 0;
     *out = decode->decoder->told[column];
-    for (size_t i = 0; i < decode->rows; i++)
-        count += (shapes[i] & mask) == told;
-    return ft_decode_numbers(decode, column, count, decode->decoder->told[column]);
+    return ft_decode_numbers(decode, column, count_told(decode->decoder->shapes, decode->rows, mask, told),
+                             decode->decoder->told[column]);
 }
 
-// What a way of decoding leaves out.
-enum { ALL_FIELDS, BYTES_AND_ERR };
-
-static int decode_told(const struct ft_decode *decode, int fields, struct told *told)
+static int decode_told(const struct ft_decode *decode, unsigned fields, struct told *told)
 {
     const uint64_t **out[SHAPED_COUNT] = {&told->size, &told->offset, &told->result, &told->bytes,
                                           &told->arg,  &told->err,    &told->file2,  &told->fd};
     int rc = 0;
 
     for (size_t k = 0; rc == 0 && k < SHAPED_COUNT; k++) {
-        if (fields == ALL_FIELDS || !shaped[k].is_left_out)
+        if ((shaped[k].fields & ~fields) == 0)
             rc = decode_told_column(decode, k, out[k]);
     }
     return rc;
@@ -154,8 +170,9 @@ static inline int32_t fd_of(unsigned code, const struct ft_shape_state *state, c
 }
 
 // One row; all its dense columns are there. Inlined with a constant `fields`.
-static inline __attribute__((always_inline)) void
-decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct told *told, bool has_file2, int fields)
+static inline __attribute__((always_inline)) void decode_row(struct ft_trace_decoder *decoder, size_t i,
+                                                             unsigned call_id, struct told *told, bool has_file2,
+                                                             unsigned fields)
 {
     struct ft_shape_state *state = &decoder->shape;
     struct ft_shape_call *call = &state->calls[call_id];
@@ -165,10 +182,10 @@ decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct 
     uint64_t offset = 0, result, bytes = 0;
     int32_t fd = -1;
 
-    if (fields == ALL_FIELDS) {
-        struct ft_shape_slot *slot = &state->slots[decoder->file[i] % FT_SHAPE_SLOTS];
-
-        offset = offset_of(field(shape, FT_SHAPE_OFFSET_AT, 3), slot, &told->offset);
+    if (fields & WITH_OFFSET)
+        offset = offset_of(field(shape, FT_SHAPE_OFFSET_AT, 3), &state->slots[decoder->file[i] % FT_SHAPE_SLOTS],
+                           &told->offset);
+    if (fields & WITH_FD) {
         fd = fd_of(field(shape, FT_SHAPE_FD_AT, 3), state, &told->fd);
         ft_shape_set_fd(state, fd);
     }
@@ -188,15 +205,20 @@ decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct 
         call->result = result;
     if (has & FT_HAS_ERR)
         call->err = decoder->err[i];
-    if (fields != ALL_FIELDS)
+    if (fields & WITH_FD)
+        decoder->fd[i] = fd;
+    if (fields & WITH_VALUES) {
+        decoder->size[i] = (int64_t)size;
+        decoder->result[i] = (int64_t)result;
+    }
+    if (fields & WITH_ARG) {
+        decoder->arg[i] = by_call(field(shape, FT_SHAPE_ARG_AT, 3), call->arg, 0, &told->arg);
+        if (has & FT_HAS_ARG)
+            call->arg = decoder->arg[i];
+    }
+    if (!(fields & WITH_OFFSET))
         return;
-    decoder->fd[i] = fd;
-    decoder->size[i] = (int64_t)size;
     decoder->offset[i] = (int64_t)offset;
-    decoder->result[i] = (int64_t)result;
-    decoder->arg[i] = by_call(field(shape, FT_SHAPE_ARG_AT, 3), call->arg, 0, &told->arg);
-    if (has & FT_HAS_ARG)
-        call->arg = decoder->arg[i];
     if (has & FT_HAS_OFFSET)
         ft_shape_set_offset(&state->slots[decoder->file[i] % FT_SHAPE_SLOTS], has, offset, bytes, size);
 }
@@ -209,7 +231,7 @@ static inline size_t repeat_row(struct ft_trace_decoder *decoder, const uint16_t
     unsigned shape = decoder->shapes[i - 1];
 
     for (size_t k = 0; k < SHAPED_COUNT; k++)
-        if (!shaped[k].is_left_out && field(shape, shaped[k].at, shaped[k].mask) == shaped[k].told)
+        if (shaped[k].fields == 0 && field(shape, shaped[k].at, shaped[k].mask) == shaped[k].told)
             return i;
     for (; i < last && decoder->shapes[i] == shape && call[i] == call[i - 1]; i++) {
         decoder->bytes[i] = decoder->bytes[i - 1];
@@ -221,7 +243,7 @@ static inline size_t repeat_row(struct ft_trace_decoder *decoder, const uint16_t
 }
 
 static inline __attribute__((always_inline)) void decode_all_rows(const struct ft_decode *decode, struct told *told,
-                                                                  int fields)
+                                                                  unsigned fields)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
     bool has_file2 = decode->stored[FT_COLUMN_FILE2] != NULL;
@@ -232,35 +254,53 @@ static inline __attribute__((always_inline)) void decode_all_rows(const struct f
         for (size_t last = i + decode->block->run_rows[run]; i < last;) {
             decode_row(decoder, i, decode->call[i], told, has_file2, fields);
             i++;
-            if (fields == BYTES_AND_ERR)
+            if (fields == 0)
                 i = repeat_row(decoder, decode->call, i, last);
         }
     }
 }
 
-// Whether some result is told by the row's offset or fd.
-static bool needs_offset_or_fd(const struct ft_decode *decode)
+// Whether some row's bytes may come from an offset or an fd: where they are its result, and a result of its call is told
+// by one.
+static unsigned fields_of_results(const struct ft_decode *decode)
 {
-    bool needs = false;
+    enum { FROM_OFFSET = 1, FROM_FD = 2, TO_BYTES = 4 };
+    uint8_t uses[FT_TRACE_CALL_MAX] = {0};
+    const uint16_t *shapes = decode->decoder->shapes;
+    unsigned fields = 0;
 
     for (size_t i = 0; i < decode->rows; i++) {
-        unsigned code = field(decode->decoder->shapes[i], FT_SHAPE_RESULT_AT, 7);
+        unsigned result = field(shapes[i], FT_SHAPE_RESULT_AT, 7), bytes = field(shapes[i], FT_SHAPE_BYTES_AT, 3);
 
-        needs |= code == FT_SHAPE_RESULT_OFFSET || code == FT_SHAPE_RESULT_FD;
+        uses[decode->call[i]] |=
+            (uint8_t)((result == FT_SHAPE_RESULT_OFFSET ? FROM_OFFSET : 0) |
+                      (result == FT_SHAPE_RESULT_FD ? FROM_FD : 0) | (bytes == FT_SHAPE_BYTES_RESULT ? TO_BYTES : 0));
     }
-    return needs;
+    for (size_t id = 0; id < FT_TRACE_CALL_MAX; id++) {
+        fields |= (uses[id] & (TO_BYTES | FROM_OFFSET)) == (TO_BYTES | FROM_OFFSET) ? WITH_OFFSET : 0;
+        fields |= (uses[id] & (TO_BYTES | FROM_FD)) == (TO_BYTES | FROM_FD) ? WITH_FD : 0;
+    }
+    return fields;
+}
+
+static unsigned fields_of_mask(uint32_t mask)
+{
+    return (mask & FT_COL_OFFSET ? WITH_OFFSET : 0U) | (mask & FT_COL_FD ? WITH_FD : 0U) |
+           (mask & FT_COL_ARG ? WITH_ARG : 0U) | (mask & (FT_COL_SIZE | FT_COL_RESULT) ? WITH_VALUES : 0U);
 }
 
 int ft_decode_shaped(const struct ft_decode *decode, uint32_t mask, struct ft_rows *out)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
-    int rc = ft_decode_shapes(decode), fields = ALL_FIELDS;
+    unsigned fields = fields_of_mask(mask);
+    int rc = ft_decode_shapes(decode);
     struct told told;
 
     if (rc)
         return rc;
-    if (!(mask & (FT_COL_FD | FT_COL_SIZE | FT_COL_OFFSET | FT_COL_RESULT | FT_COL_ARG)) && !needs_offset_or_fd(decode))
-        fields = BYTES_AND_ERR;
+    // A result that is asked for may be told by either.
+    fields = fields & WITH_VALUES ? WITH_ALL : fields | fields_of_results(decode);
+    fields = (fields & ~(unsigned)WITH_OFFSET) ? WITH_ALL : fields;
     rc = decode_told(decode, fields, &told);
     if (rc)
         return rc;
@@ -268,13 +308,17 @@ int ft_decode_shaped(const struct ft_decode *decode, uint32_t mask, struct ft_ro
     out->err = decoder->err;
     out->file2 = decoder->file2;
     out->has = decoder->has;
-    if (fields == BYTES_AND_ERR) {
-        decode_all_rows(decode, &told, BYTES_AND_ERR);
+    if (fields == 0) {
+        decode_all_rows(decode, &told, 0);
         return 0;
     }
-    decode_all_rows(decode, &told, ALL_FIELDS);
-    out->size = decoder->size;
     out->offset = decoder->offset;
+    if (fields == WITH_OFFSET) {
+        decode_all_rows(decode, &told, WITH_OFFSET);
+        return 0;
+    }
+    decode_all_rows(decode, &told, WITH_ALL);
+    out->size = decoder->size;
     out->result = decoder->result;
     out->arg = decoder->arg;
     out->fd = decoder->fd;

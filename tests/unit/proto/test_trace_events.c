@@ -171,9 +171,9 @@ static void aggregates_are_those_of_the_rows(void **state)
     free(made.data);
 }
 
-// Rows that repeat, with results that follow from sizes alone: bytes and errors
-// are then decoded without offsets and descriptors.
-static void bytes_and_errors_come_back_without_the_rest(void **state)
+// Rows that repeat, with results that follow from sizes alone, or from descriptors and offsets, too: bytes, errors and
+// offsets are decoded without the rest where bytes do not follow from it.
+static void check_without_the_rest(bool has_other_results, bool are_moved)
 {
     static const int64_t sizes[] = {4096, 4096, 4096, 0, 100};
     struct ft_trace_writer *writer = ready_writer();
@@ -184,7 +184,6 @@ static void bytes_and_errors_come_back_without_the_rest(void **state)
     struct ft_rows rows;
     struct made made;
 
-    (void)state;
     for (size_t i = 0; i < 2000; i++) {
         struct ft_event *event = &events[i];
         uint64_t choice = next_random(&random) % 40;
@@ -202,6 +201,14 @@ static void bytes_and_errors_come_back_without_the_rest(void **state)
         event->bytes = choice == 2 ? 0 : choice == 3 ? 77 : event->result > 0 ? (uint64_t)event->result : 0;
         event->offset = choice == 2 ? 0 : (int64_t)i << 20;
         event->file2 = choice == 4 ? 2 : 0;
+        if (has_other_results && event->call == 2 && choice > 20) {
+            event->result = choice > 30 ? event->fd : event->offset;
+            event->bytes = (uint64_t)event->result;
+        }
+        if (has_other_results && event->call == 2 && !are_moved) {
+            event->bytes = 0;
+            event->has &= (uint8_t)~FT_HAS_BYTES;
+        }
         assert_int_equal(ft_trace_writer_add(writer, event), 0);
     }
     assert_int_equal(ft_trace_writer_end_block(writer, NULL, 0), 0);
@@ -210,13 +217,22 @@ static void bytes_and_errors_come_back_without_the_rest(void **state)
     ft_trace_writer_destroy(writer);
     reader = open_made(made);
     assert_int_equal(ft_trace_decoder_create(&decoder), 0);
-    assert_int_equal(ft_trace_decoder_rows(decoder, reader, 0, FT_COL_BYTES | FT_COL_ERR | FT_COL_FILE2, &rows), 0);
-    assert_null(rows.offset);
-    for (size_t i = 0; i < 2000; i++) {
-        assert_int_equal(rows.bytes[i], events[i].bytes);
-        assert_int_equal(rows.err[i], events[i].err);
-        assert_int_equal(rows.has[i], events[i].has);
-        assert_int_equal(rows.file2[i], events[i].file2);
+    for (int has_offset = 0; has_offset < 2; has_offset++) {
+        uint32_t mask = FT_COL_BYTES | FT_COL_ERR | FT_COL_FILE2 | (has_offset ? FT_COL_OFFSET : 0);
+
+        assert_int_equal(ft_trace_decoder_rows(decoder, reader, 0, mask, &rows), 0);
+        if (!has_other_results || !are_moved)
+            assert_null(rows.fd);
+        if (!has_offset && !has_other_results)
+            assert_null(rows.offset);
+        for (size_t i = 0; i < 2000; i++) {
+            assert_int_equal(rows.bytes[i], events[i].bytes);
+            assert_int_equal(rows.err[i], events[i].err);
+            assert_int_equal(rows.has[i], events[i].has);
+            assert_int_equal(rows.file2[i], events[i].file2);
+            if (has_offset)
+                assert_int_equal(rows.offset[i], events[i].offset);
+        }
     }
     assert_int_equal(ft_trace_decoder_rows(decoder, reader, 0, FT_COL_FILE2, &rows), 0);
     for (size_t i = 0; i < 2000; i++)
@@ -224,6 +240,14 @@ static void bytes_and_errors_come_back_without_the_rest(void **state)
     ft_trace_decoder_destroy(decoder);
     ft_trace_reader_close(reader);
     free(made.data);
+}
+
+static void bytes_and_errors_come_back_without_the_rest(void **state)
+{
+    (void)state;
+    check_without_the_rest(false, false);
+    check_without_the_rest(true, false);
+    check_without_the_rest(true, true);
 }
 
 static int by_place(const void *a, const void *b)
