@@ -2,6 +2,9 @@
 #include "daemon/counted.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "daemon/resume.h"
 
 // More of one process are told by their number alone, at its end.
 #define NAMED_MAX 256
@@ -52,11 +55,20 @@ static void put_rings(struct ft_drain *drain, struct ft_process *process, uint64
     process->gap_stated[FT_SHIM_GAP_IO_URING] = calls > told ? calls : told;
 }
 
+// What was told is written down beside it: a daemon that follows tells the rest.
+static void note_told(struct ft_drain *drain, struct ft_process *process)
+{
+    if (process->trace_part == drain->part)
+        ft_resume_put(drain, process, false);
+}
+
 void ft_counted_put(struct ft_drain *drain, struct ft_process *process, bool is_last)
 {
     uint64_t count[FT_SHIM_GAP_COUNT];
     if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count) < 0)
         return;
+    uint64_t told[FT_SHIM_GAP_COUNT];
+    memcpy(told, process->gap_stated, sizeof(told));
     put_rings(drain, process, count[FT_SHIM_GAP_IO_URING], is_last);
     for (unsigned i = 0; i < FT_SHIM_GAP_COUNT; i++) {
         if (!kinds[i].reason || count[i] <= process->gap_stated[i] || (kinds[i].is_told_late && !is_last))
@@ -64,6 +76,8 @@ void ft_counted_put(struct ft_drain *drain, struct ft_process *process, bool is_
         ft_counted_put_gap(drain, process, kinds[i].kind, count[i] - process->gap_stated[i], kinds[i].reason);
         process->gap_stated[i] = count[i];
     }
+    if (memcmp(told, process->gap_stated, sizeof(told)) != 0)
+        note_told(drain, process);
 }
 
 void ft_counted_put_named(struct ft_drain *drain, struct ft_process *process, unsigned gap, uint32_t count,
@@ -77,4 +91,5 @@ void ft_counted_put_named(struct ft_drain *drain, struct ft_process *process, un
              name->text);
     ft_counted_put_gap(drain, process, kinds[gap].kind, count, reason);
     process->gap_stated[gap] += count;
+    note_told(drain, process);
 }

@@ -82,6 +82,17 @@ static void make_lost(struct ft_process *process, bool is_corrupt)
     process->is_corrupt = is_corrupt;
 }
 
+// A daemon before us has told that it is lost, or was left when that one ended.
+static bool is_told(const struct ft_trace_reader *reader, uint32_t id)
+{
+    size_t count;
+    const struct ft_trace_gap *gaps = ft_trace_reader_gaps(reader, &count);
+    for (size_t i = 0; i < count; i++)
+        if (gaps[i].process == id && gaps[i].kind == FT_GAP_DAEMON_STOPPED)
+            return true;
+    return false;
+}
+
 static void go_on_with(struct ft_successor *successor, struct ft_successor_chain *chain, struct ft_readback *readback,
                        uint32_t id)
 {
@@ -91,7 +102,7 @@ static void go_on_with(struct ft_successor *successor, struct ft_successor_chain
         ft_readback_is_running(readback, id) && !ft_trace_reader_is_closed(readback->reader) && !chain->is_done;
     if (stored && !ft_readback_is_running(readback, id))
         stored->is_done = true; // all of it is here, and the service manager was not told any more
-    if ((!stored && !is_running) || (stored && stored->is_done))
+    if ((!stored && (!is_running || is_told(readback->reader, id))) || (stored && stored->is_done))
         return;
     struct ft_job *job = job_of(successor, chain, ft_trace_reader_header(readback->reader));
     struct ft_process *process = job ? new_process(stored ? stored->fd : -1, stored ? &stored->id : NULL) : NULL;
@@ -178,12 +189,24 @@ static void take_clock(struct ft_daemon *daemon, const struct ft_trace_reader *r
     ft_clock_push_old(&daemon->clock, pair);
 }
 
+// Who is told as lost in any job is not waited for in that of its parent.
+static void note_lost(struct ft_daemon *daemon, const struct ft_trace_reader *reader)
+{
+    size_t count;
+    const struct ft_trace_gap *gaps = ft_trace_reader_gaps(reader, &count);
+    for (size_t i = 0; i < count; i++)
+        if (gaps[i].kind == FT_GAP_DAEMON_STOPPED && gaps[i].pid)
+            ft_attached_note(&daemon->attached, gaps[i].pid, ft_clock_mono_ns());
+}
+
 void ft_successor_read_file(struct ft_successor *successor, struct ft_successor_chain *chain,
                             struct ft_readback *readback, bool is_newest)
 {
     const struct ft_trace_reader *reader = readback->reader;
     size_t taken_over;
     ft_arrivals_see_file(successor->daemon, reader);
+    if (is_newest)
+        note_lost(successor->daemon, reader);
     for (uint32_t id = 1; id <= readback->process_max; id++) {
         const struct ft_trace_process *record = ft_trace_reader_process(reader, id);
         if (record && is_newest)
