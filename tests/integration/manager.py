@@ -5,7 +5,6 @@ It holds the listening socket and what the daemon stores, and starts the daemon 
 all of that again. Messages are read by a thread, as the real one reads them beside everything else.
 """
 
-import array
 import contextlib
 import fcntl
 import os
@@ -37,6 +36,7 @@ class Manager:
         self.log_path = self.folder / "daemon.log"
         self.stored = []  # (name, descriptor), in order
         self.seen = []  # every message's fields
+        self.markers = self.marker = 0  # put into the queue, taken out of it
         self.lock = threading.Lock()
         self.ready = threading.Event()
         self.process = None
@@ -67,6 +67,9 @@ class Manager:
                 self._take(fields, fds)
 
     def _take(self, fields, fds):
+        if "MARKER" in fields:
+            self.marker = int(fields["MARKER"])
+            return
         self.seen.append(fields)
         name = fields.get("FDNAME", "stored")
         if fields.get("FDSTORE") == "1":
@@ -87,13 +90,12 @@ class Manager:
             os.close(fd)
 
     def drain(self):
-        """Waits until everything that was sent so far has been read."""
-        pending = array.array("i", [1])
-        fcntl_siocinq = 0x541B
-        harness.wait_until("an empty queue of messages",
-                           lambda: fcntl.ioctl(self.notify, fcntl_siocinq, pending) == 0 and not pending[0])
-        with self.lock:
-            pass
+        """Waits until everything that was sent so far has been taken: an empty queue does not say that, since what was read
+        last may not be in our books yet."""
+        self.markers += 1
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as marker:
+            marker.sendto(f"MARKER={self.markers}".encode(), str(self.folder / "notify"))
+        harness.wait_until("everything that was sent", lambda: self.marker == self.markers)
 
     def names(self):
         """Of processes' memory."""

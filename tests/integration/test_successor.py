@@ -24,7 +24,11 @@ class Load:
         folder.mkdir(exist_ok=True)
         words = [*under, harness.program("write_load"), folder, processes, fork_every, *([count] if count else []), *(["hold"] if hold else [])]
         self.process = daemon.spawn(words, stdout=subprocess.PIPE, env={"FLOWTAP_JOB": "load", **(env or {})})
-        self.daemon = daemon
+        self.daemon, self.count = daemon, processes + 1
+
+    def is_held(self):
+        """By the service manager, all that live as long as this: before that a kill of the daemon may lose them."""
+        return len(self.daemon.names()) >= self.count
 
     def stop(self):
         """{pid: how many it wrote}."""
@@ -81,7 +85,7 @@ def kill_again_and_again(tap, times, seed):
     rng = random.Random(seed)
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load")
-    harness.wait_until("the first block", lambda: size_of(daemon) > 3000)
+    harness.wait_until("the first block", lambda: size_of(daemon) > 3000 and load.is_held())
     for _ in range(times):
         # A moment by chance: so much more in the file, or while the next daemon is taking over.
         until = size_of(daemon) + rng.randrange(1, 20000)
@@ -112,7 +116,7 @@ def test_killed_a_hundred_times_under_load(tap, seed):
 def test_one_kill_and_all_is_there(tap):
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load", processes=2, fork_every=0)
-    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000 and load.is_held())
     before = traced.Trace(daemon.spool, harness.read_command).processes()
     daemon.kill()
     daemon.start()
@@ -163,7 +167,7 @@ def test_tags_hold_across_kills(tap):
 def test_a_restart_goes_on_and_a_stop_is_a_gap(tap):
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load", processes=3, fork_every=0)
-    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000 and load.is_held())
     daemon.restart()
     assert len(daemon.names()) == 4
     trace = traced.Trace(daemon.spool, harness.read_command)
@@ -195,7 +199,7 @@ def test_restarts_while_processes_come_and_go(tap):
 def test_a_stop_while_processes_run_is_a_gap_for_each(tap):
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load", processes=3, fork_every=0)
-    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000 and load.is_held())
     trace = daemon.stop()
     stopped = {gap["pid"] for gap in trace.gaps("daemon_stopped")}
     assert len(stopped) == 4 and trace.summary()["stored"] > 0
@@ -233,7 +237,7 @@ def test_idle_processes_are_gone_on_with(tap, held):
 def test_whom_a_kill_lost_is_a_gap_once_however_often_the_next_daemons_are_killed(tap):
     daemon = manager.Manager(tap, "max_stored=5").start() # who is held keeps the job's file open
     load = Load(daemon, tap.work / "load", processes=20, fork_every=0, count=20, hold=True)
-    harness.wait_until("all of it in the file", lambda: stored(daemon) >= 400)
+    harness.wait_until("all of it in the file", lambda: stored(daemon) >= 400 and len(daemon.names()) == 5)
     for parts in (2, 3, 4):
         daemon.kill()
         daemon.start()
@@ -316,7 +320,7 @@ def test_a_stop_tells_of_children_that_are_waited_for_still(tap, preload):
 def test_who_ends_while_no_daemon_runs_is_all_there(tap):
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load", processes=4, fork_every=0)
-    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000 and load.is_held())
     daemon.kill()
     wrote = load.stop()
     daemon.start()
@@ -401,7 +405,7 @@ def test_killed_while_it_takes_over(tap, seed):
     rng = random.Random(seed)
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load", processes=4, fork_every=5000)
-    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000 and load.is_held())
     daemon.kill()
     for _ in range(4):
         daemon.start(wait=False, under=killed_at("all", rng.randrange(150, 900)))

@@ -89,7 +89,7 @@ def test_memory_that_its_process_made_nonsense_of(tap, tamper):
 def test_what_is_held_and_is_no_segment_of_ours(tap):
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load", processes=2, fork_every=0)
-    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000 and load.is_held())
     daemon.kill()
     read, write = os.pipe()
     memfd = os.memfd_create("unsealed")
@@ -136,7 +136,7 @@ def of_another_boot(data, boot):
 def test_files_of_another_boot_are_left_alone(tap):
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load", processes=2, fork_every=0)
-    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000 and load.is_held())
     daemon.kill()
     (path,) = flow_files(daemon)
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
@@ -165,7 +165,7 @@ def test_a_full_disk_while_it_takes_over(tap, small_disk):
     filler.write_bytes(bytes(256 << 10))  # what is given back later; the load may fill the rest by itself
     daemon.start()
     load = Load(daemon, tap.work / "load", processes=2, fork_every=0)
-    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000)
+    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000 and load.is_held())
     daemon.kill()
     with pytest.raises(OSError), open(filler, "ab") as more:
         while True:

@@ -74,6 +74,7 @@ def test_tags_set_at_run_time_hold_across_kills(tap, age):
     daemon = manager.Manager(tap, f"block_age={age}").start()
     program = daemon.spawn([harness.program("tagged_steps"), tap.work, "steps"], stdout=subprocess.PIPE,
                            env={"FLOWTAP_JOB": "steps"})
+    harness.wait_until("it is held", daemon.names)
     for _ in range(4):
         before = steps_in_file(daemon, tap.work)
         harness.wait_until("more steps in the file", lambda before=before: steps_in_file(daemon, tap.work) > before + 150)
