@@ -2,9 +2,11 @@
 #include "daemon/queues.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -77,7 +79,7 @@ static int parse_answer(const uint8_t *bytes, size_t count, uint32_t *out)
     return -EBADMSG;
 }
 
-int ft_queues_connections(int socket_fd, uint32_t *count)
+int ft_queues_connections_by_netlink(int socket_fd, uint32_t *count)
 {
     struct stat status;
     if (fstat(socket_fd, &status) < 0)
@@ -99,4 +101,26 @@ int ft_queues_connections(int socket_fd, uint32_t *count)
     int r = n < 0 ? -errno : parse_answer(answer, (size_t)n, count);
     close(fd);
     return r;
+}
+
+int ft_queues_connections_by_descriptors(int socket_fd, uint32_t *count)
+{
+    char path[64], line[256];
+    int r = -ENODATA;
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", socket_fd);
+    FILE *file = socket_fd < 0 ? NULL : fopen(path, "re");
+    if (!file)
+        return socket_fd < 0 ? -EBADF : -errno;
+    // Of a socket that listens it is the sum over its queue.
+    while (r < 0 && fgets(line, sizeof(line), file))
+        if (sscanf(line, "scm_fds: %" SCNu32, count) == 1)
+            r = 0;
+    fclose(file);
+    return r;
+}
+
+int ft_queues_connections(int socket_fd, uint32_t *count)
+{
+    int r = ft_queues_connections_by_netlink(socket_fd, count);
+    return r < 0 ? ft_queues_connections_by_descriptors(socket_fd, count) : r;
 }

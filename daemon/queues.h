@@ -30,7 +30,11 @@ void ft_queues_note(struct ft_job *job);
 // The loop's.
 struct ft_queues_sum ft_queues_add_up(const struct ft_daemon *daemon);
 
-// Connections that wait in a listening socket's queue: 0 and *count, or -errno where the kernel does not tell.
+// Connections that wait in a listening socket's queue: 0 and *count, or -errno where the kernel does not tell. Asked by
+// netlink (sock_diag(7)); where that is forbidden, or the socket is of another network namespace, as for a hardened
+// service, the descriptors that wait in it stand for their connections: each process sends one.
 int ft_queues_connections(int socket_fd, uint32_t *count);
+int ft_queues_connections_by_netlink(int socket_fd, uint32_t *count);
+int ft_queues_connections_by_descriptors(int socket_fd, uint32_t *count); // Linux 5.6 and later
 
 #endif
