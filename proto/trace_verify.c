@@ -34,7 +34,8 @@ static uint64_t count_missing_args(const struct verify *verify)
     for (size_t i = 0; i < rows->arg_total; i++) {
         const struct ft_event_arg *arg = &rows->args[i];
 
-        missing += ft_trace_reader_name(verify->reader, arg->key).len == 0 ||
+        // A key that was lost on its way here, or that is empty, is 0.
+        missing += (arg->key && ft_trace_reader_name(verify->reader, arg->key).len == 0) ||
                    (arg->type == FT_ARG_TEXT && arg->value &&
                     ft_trace_reader_name(verify->reader, (uint32_t)arg->value).len == 0);
     }

@@ -102,3 +102,27 @@ def test_summary_has_times_of_the_application(tap):
     assert summary["app_time"] == pytest.approx(outer, abs=1e-8)
     assert summary["compute_time"] == pytest.approx(inner, abs=1e-8)
     assert 0 < summary["app_io_time"] < inner + outer
+
+
+EMPTY = r"""
+#include <flowtap.h>
+int main(void)
+{
+    flowtap_span span;
+    flowtap_begin(&span, "", "");
+    flowtap_arg_integer(&span, "", 1);
+    flowtap_arg_text(&span, NULL, "text");
+    flowtap_end(&span);
+    flowtap_counter(NULL, "counted", 1);
+    return 0;
+}
+"""
+
+
+def test_empty_names_and_keys_are_no_damage(tap):
+    program = tap.compiled("empty", EMPTY, f"-I{harness.REPO}/client/annotate", f"-L{harness.PLACE}/lib",
+                           f"-Wl,-rpath,{harness.PLACE}/lib", after=["-lflowtap"])
+    trace = tap.run([program])
+    assert len(annotated.application_events(trace)) == 2 and not trace.summary()["partial"]
+    verified = harness.read_command("verify", trace.path)
+    assert verified.returncode == 0, verified.stdout

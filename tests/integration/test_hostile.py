@@ -2,7 +2,7 @@
 """P5: clients that send anything, write anything into their segments, and want more than their share.
 
 The daemon serves on, takes no more than its limits, and a well-behaved client beside them loses nothing. The liars are
-tests/programs/hostile_message.c and hostile_segment.c; a new case is one function there.
+tests/programs/hostile_message.c, hostile_segment.c and hostile_annotated.c; a new case is one function there.
 """
 
 import os
@@ -19,7 +19,7 @@ DAEMON_RSS_MOST = 700 << 20
 
 
 def cases():
-    for name in ("hostile_message", "hostile_segment"):
+    for name in ("hostile_message", "hostile_segment", "hostile_annotated"):
         source = (harness.PROGRAMS / f"{name}.c").read_text()
         for case in source[source.index("cases[] = {"):].split("CASE(")[1:]:
             yield pytest.param(name, case.split(")")[0], id=case.split(")")[0])
