@@ -61,6 +61,11 @@ uint32_t ft_where_columns(const struct ft_where *where);
 /* Whether any event of the block may match, as far as its head tells. Counts the block. */
 bool ft_where_may_match(const struct ft_where *where, struct ft_trace_decoder *decoder, size_t reader, size_t block);
 
+/* What a block's head says of the rows that one of its sums is of. */
+enum ft_where_share { FT_WHERE_NONE, FT_WHERE_ALL, FT_WHERE_SOME };
+enum ft_where_share ft_where_of_sums(const struct ft_where *where, size_t reader, size_t block,
+                                     const struct ft_trace_block_head *head, const struct ft_trace_aggregate *sums);
+
 /* One thread's room for selections, all of it obtained by _init. */
 struct ft_selector {
     const struct ft_where *where;

@@ -180,16 +180,6 @@ uint8_t ft_where_of_call(const struct ft_where *where, size_t node, size_t reade
     return KEPT(&where->tests[node].by_id[1][reader][id], of_known_text(test, ft_trace_reader_name(file, id)));
 }
 
-uint8_t ft_where_of_file(const struct ft_where *where, size_t node, size_t reader, uint32_t file)
-{
-    const struct ft_trace_reader *in = ft_trace_set_reader(where->set, reader);
-    if (file > ft_trace_reader_file_max(in)) {
-        return FT_VERDICT_FALSE;
-    }
-    return KEPT(&where->tests[node].by_id[0][reader][file],
-                of_known_text(&where->filter->nodes[node], ft_trace_reader_file_path(in, file)));
-}
-
 static uint8_t of_tags(const struct ft_filter_node *test, const struct ft_tag *tags, size_t count)
 {
     for (size_t i = count; i-- > 0;) { /* a later one of the same key wins */
@@ -204,6 +194,11 @@ static uint8_t of_tags(const struct ft_filter_node *test, const struct ft_tag *t
 static uint8_t of_number(const struct ft_filter_node *test, bool is_known, int64_t number)
 {
     return verdict(is_known && ft_filter_compare(test->op, number, test->number));
+}
+
+static uint8_t of_index(const struct ft_filter_node *test, uint32_t index)
+{
+    return verdict(index < test->member_count && test->members[index]);
 }
 
 static uint8_t find_thread(const struct ft_where *where, const struct ft_filter_node *test, size_t reader, uint32_t id)
@@ -227,11 +222,30 @@ static uint8_t find_thread(const struct ft_where *where, const struct ft_filter_
         return record ? of_known_text(test, record->job.id) : FT_VERDICT_FALSE;
     case FT_FIELD_USER:
         return record ? of_known_text(test, record->user) : FT_VERDICT_FALSE;
+    case FT_FIELD_PROCESS_INDEX:
+        return of_index(test, process);
     case FT_FIELD_TAG:
         return record ? of_tags(test, record->tags, record->tags_count) : FT_VERDICT_ABSENT;
     default:
         return FT_VERDICT_FALSE;
     }
+}
+
+static uint8_t find_file(const struct ft_where *where, const struct ft_filter_node *test, size_t reader, uint32_t file)
+{
+    if (test->field == FT_FIELD_FILE_INDEX || test->field == FT_FIELD_FILE2_INDEX) {
+        return of_index(test, ft_trace_set_file_of(where->set, reader, file));
+    }
+    return of_known_text(test, ft_trace_reader_file_path(ft_trace_set_reader(where->set, reader), file));
+}
+
+uint8_t ft_where_of_file(const struct ft_where *where, size_t node, size_t reader, uint32_t file)
+{
+    if (file > ft_trace_reader_file_max(ft_trace_set_reader(where->set, reader))) {
+        return FT_VERDICT_FALSE;
+    }
+    return KEPT(&where->tests[node].by_id[0][reader][file],
+                find_file(where, &where->filter->nodes[node], reader, file));
 }
 
 uint8_t ft_where_of_thread(const struct ft_where *where, size_t node, size_t reader, uint32_t thread)

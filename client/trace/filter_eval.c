@@ -121,9 +121,12 @@ static void test_rows(const struct evaluation *on, size_t node, const struct ft_
         uint8_t verdict;
         switch (test->field) {
         case FT_FIELD_PATH:
+        case FT_FIELD_FILE_INDEX:
+            verdict = ft_where_of_file(on->where, node, on->reader, rows->file[i]);
+            break;
         case FT_FIELD_PATH2:
-            verdict = ft_where_of_file(on->where, node, on->reader,
-                                       test->field == FT_FIELD_PATH ? rows->file[i] : rows->file2[i]);
+        case FT_FIELD_FILE2_INDEX:
+            verdict = ft_where_of_file(on->where, node, on->reader, rows->file2[i]);
             break;
         case FT_FIELD_TAG:
             verdict = ft_where_of_context(on->where, node, on->reader, rows->context[i]);
@@ -209,10 +212,12 @@ const uint8_t *ft_selector_choose(struct ft_selector *selector, size_t reader, c
     X(context)     \
     X(name)        \
     X(category)    \
+    X(first_arg)   \
     X(call)        \
     X(flags)       \
     X(kind)        \
-    X(has)
+    X(has)         \
+    X(arg_count)
 #define ITEM_BYTES(column) +sizeof(*((struct ft_rows *)NULL)->column)
 enum { ROW_BYTES = 0 COLUMNS(ITEM_BYTES) };
 
@@ -269,6 +274,8 @@ static void pick_columns(struct ft_selector *selector, const struct ft_rows *row
     }
     COLUMNS(PICK)
 #undef PICK
+    out->args = rows->args;
+    out->arg_total = rows->arg_total;
 }
 
 void ft_selector_pick(struct ft_selector *selector, size_t reader, const struct ft_rows *rows, struct ft_rows *out)

@@ -43,7 +43,11 @@ enum ft_filter_place {
     X(RESULT, "result", NUMBER, ROW, BYTES, FT_COL_RESULT | FT_COL_HAS) \
     X(BYTES, "bytes", NUMBER, ROW, BYTES, FT_COL_BYTES | FT_COL_HAS)    \
     X(ERRNO, "errno", NUMBER, ROW, ERRNO, FT_COL_CALL | FT_COL_ERR)     \
-    X(FD, "fd", NUMBER, ROW, NONE, FT_COL_FD)
+    X(FD, "fd", NUMBER, ROW, NONE, FT_COL_FD)                           \
+    /* no text has these: their value is one of a set of indices */     \
+    X(PROCESS_INDEX, "", NUMBER, THREAD, NONE, 0)                       \
+    X(FILE_INDEX, "", NUMBER, FILE, NONE, FT_COL_FILE)                  \
+    X(FILE2_INDEX, "", NUMBER, FILE, NONE, FT_COL_FILE | FT_COL_FILE2)
 
 #define FT_FILTER_ENUM(id, ...) FT_FIELD_##id,
 enum ft_filter_field_id { FT_FILTER_FIELDS(FT_FILTER_ENUM) FT_FIELD_COUNT };
@@ -77,13 +81,25 @@ struct ft_filter_node {
     char *text;
     size_t key_count, text_count;
     int64_t number;
+    uint8_t *members; /* of a set of indices: a byte for each, whether it is in it */
+    size_t member_count;
 };
+
+enum { FT_FILTER_NOTHING = UINT16_MAX };
 
 struct ft_filter {
     struct ft_filter_node nodes[FT_FILTER_NODES_MAX];
     size_t count;
     uint16_t root;
 };
+
+/*
+ * Adds a test to a filter and joins it to what is at *root with AND or OR; FT_FILTER_NOTHING there: it becomes that. The test's
+ * texts and members are the filter's then. 0, or -E2BIG and they are released.
+ */
+int ft_filter_add(struct ft_filter *filter, struct ft_filter_node *test, enum ft_filter_node_kind join, uint16_t *root);
+/* Joins two parts. 0 or -E2BIG. */
+int ft_filter_join(struct ft_filter *filter, enum ft_filter_node_kind join, uint16_t part, uint16_t *root);
 
 /* A number with its unit as `field` counts. 0, or -EINVAL with `text` saying why. */
 int ft_filter_number(const char *word, size_t count, enum ft_filter_unit unit, int64_t *out, char *text,

@@ -8,7 +8,7 @@
 
 #include "client/trace/filter_impl.h"
 
-enum { NOTHING = UINT16_MAX };
+enum { NOTHING = FT_FILTER_NOTHING };
 
 struct parser {
     const char *text;
@@ -303,11 +303,39 @@ struct ft_filter *ft_filter_parse(const char *text, struct ft_filter_error *erro
     return filter;
 }
 
+int ft_filter_join(struct ft_filter *filter, enum ft_filter_node_kind join, uint16_t part, uint16_t *root)
+{
+    if (*root == NOTHING || part == NOTHING) {
+        *root = *root == NOTHING ? part : *root;
+        return 0;
+    }
+    if (filter->count == FT_FILTER_NODES_MAX) {
+        return -E2BIG;
+    }
+    filter->nodes[filter->count] = (struct ft_filter_node){.kind = join, .left = *root, .right = part};
+    *root = (uint16_t)filter->count++;
+    return 0;
+}
+
+int ft_filter_add(struct ft_filter *filter, struct ft_filter_node *test, enum ft_filter_node_kind join, uint16_t *root)
+{
+    if (filter->count == FT_FILTER_NODES_MAX) {
+        free(test->key);
+        free(test->text);
+        free(test->members);
+        return -E2BIG;
+    }
+    test->kind = FT_NODE_TEST;
+    filter->nodes[filter->count] = *test;
+    return ft_filter_join(filter, join, (uint16_t)filter->count++, root);
+}
+
 void ft_filter_destroy(struct ft_filter *filter)
 {
     for (size_t i = 0; filter && i < filter->count; i++) {
         free(filter->nodes[i].key);
         free(filter->nodes[i].text);
+        free(filter->nodes[i].members);
     }
     free(filter);
 }

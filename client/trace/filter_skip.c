@@ -122,9 +122,8 @@ static struct may of_test(const struct known *known, size_t node)
         return (struct may){is_true, !is_true};
     }
     case FT_PLACE_FILE: {
-        unsigned file_class = !sums                          ? FT_FILE_CLASS_UNKNOWN
-                              : test->field == FT_FIELD_PATH ? sums->file_class
-                                                             : sums->file2_class;
+        bool is_first = test->field == FT_FIELD_PATH || test->field == FT_FIELD_FILE_INDEX;
+        unsigned file_class = !sums ? FT_FILE_CLASS_UNKNOWN : is_first ? sums->file_class : sums->file2_class;
         return (struct may){file_class != FT_FILE_CLASS_NONE, true};
     }
     case FT_PLACE_THREAD:
@@ -154,20 +153,34 @@ static struct may evaluate(const struct known *known, size_t node_index)
     return (struct may){left.be_true || right.be_true, left.be_false && right.be_false};
 }
 
-static bool may_match(const struct ft_where *where, struct ft_trace_decoder *decoder, size_t reader, size_t block)
+static struct known known_of(const struct ft_where *where, size_t reader, size_t block,
+                             const struct ft_trace_block_head *head)
 {
-    const struct ft_trace_reader *in = ft_trace_set_reader(where->set, reader);
-    struct ft_trace_block_head head;
     size_t count;
-    const struct ft_trace_block *info = ft_trace_reader_blocks(in, &count) + block;
-    if (ft_trace_decoder_head(decoder, in, block, &head) < 0) {
-        return true; /* who decodes it finds what is wrong */
-    }
-    struct known known = {.where = where,
+    const struct ft_trace_block *info = ft_trace_reader_blocks(ft_trace_set_reader(where->set, reader), &count) + block;
+    return (struct known){.where = where,
                           .reader = reader,
                           .start_ns = ft_trace_set_realtime_ns(where->set, reader, info->start_ns),
                           .end_ns = ft_trace_set_realtime_ns(where->set, reader, info->end_ns),
-                          .head = &head};
+                          .head = head};
+}
+
+enum ft_where_share ft_where_of_sums(const struct ft_where *where, size_t reader, size_t block,
+                                     const struct ft_trace_block_head *head, const struct ft_trace_aggregate *sums)
+{
+    struct known known = known_of(where, reader, block, head);
+    known.sums = sums;
+    struct may may = evaluate(&known, where->filter->root);
+    return !may.be_true ? FT_WHERE_NONE : !may.be_false ? FT_WHERE_ALL : FT_WHERE_SOME;
+}
+
+static bool may_match(const struct ft_where *where, struct ft_trace_decoder *decoder, size_t reader, size_t block)
+{
+    struct ft_trace_block_head head;
+    if (ft_trace_decoder_head(decoder, ft_trace_set_reader(where->set, reader), block, &head) < 0) {
+        return true; /* who decodes it finds what is wrong */
+    }
+    struct known known = known_of(where, reader, block, &head);
     bool may = head.aggregate_count == 0 && evaluate(&known, where->filter->root).be_true;
     for (size_t i = 0; i < head.aggregate_count && !may; i++) {
         known.sums = &head.aggregates[i];
