@@ -30,6 +30,7 @@ endif
 FUZZ_CC ?= clang
 PROTOC_C ?= protoc-c
 PKG_CONFIG ?= pkg-config
+OBJCOPY ?= objcopy
 # The system's own where there is one: what stands before it in PATH may be a script that starts other programs.
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
@@ -135,12 +136,13 @@ SLURM_OBJ := $(call object,obj,$(SLURM_SRC))
 PROTO_LIB := $(O)/lib/libflowtap-proto.a
 # What the command takes from libflowtap-trace, its inner parts too.
 TRACE_PARTS := $(O)/obj/trace.a
+TRACE_LIBS := $(if $(TRACE_SRC),$(O)/lib/libflowtap-trace.so $(O)/lib/libflowtap-trace.a)
 DAEMON_UNIT_LIB := $(O)/obj/unit-daemon.a
 CLI_UNIT_LIB := $(O)/obj/unit-cli.a
 
 PROGRAMS := $(if $(CLI_SRC),$(O)/bin/flowtap) $(if $(DAEMON_SRC),$(O)/bin/flowtapd)
 LIBRARIES := $(if $(PROTO_OBJ),$(PROTO_LIB)) $(if $(SHIM_SRC),$(O)/lib/libflowtap-preload.so) \
-             $(if $(ANNOTATE_SRC),$(O)/lib/libflowtap.so) $(if $(SLURM_SRC),$(O)/lib/slurm/spank_flowtap.so)
+             $(if $(ANNOTATE_SRC),$(O)/lib/libflowtap.so) $(TRACE_LIBS) $(if $(SLURM_SRC),$(O)/lib/slurm/spank_flowtap.so)
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBRARIES)
@@ -223,6 +225,22 @@ $(O)/lib/libflowtap.so: $(ANNOTATE_OBJ)
 	$(Q)$(CC) -shared -Wl,-soname,libflowtap.so.$(ABI_VERSION) -Wl,-z,relro -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $^
 	@ln -sf libflowtap.so $@.$(ABI_VERSION)
 
+# What others read traces with: of all that is linked in, they see the header's functions alone.
+$(O)/lib/libflowtap-trace.so: $(TRACE_OBJ) $(PROTO_LIB) client/trace/flowtap-trace.map
+	$(call say,LD)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared $(HOST_LDFLAGS) $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-soname,libflowtap-trace.so.$(ABI_VERSION) \
+		-Wl,--version-script=client/trace/flowtap-trace.map -o $@ $(filter %.o %.a,$^) $(PROTO_LIBS)
+	@ln -sf libflowtap-trace.so $@.$(ABI_VERSION)
+
+$(O)/lib/libflowtap-trace.a: $(TRACE_OBJ) $(PROTO_LIB)
+	$(call say,AR)
+	@mkdir -p $(@D) $(O)/obj
+	$(Q)$(CC) -r -nostdlib -o $(O)/obj/flowtap-trace.o $^
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='flowtap_trace_*' $(O)/obj/flowtap-trace.o
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $(O)/obj/flowtap-trace.o
+
 # Loaded by Slurm's programs, which have its symbols.
 $(SLURM_OBJ): HOST_CFLAGS = $(BASE_CFLAGS) $(FORTIFY) $(SLURM_CFLAGS) -fPIC
 $(O)/lib/slurm/spank_flowtap.so: $(SLURM_OBJ)
@@ -233,24 +251,30 @@ $(O)/lib/slurm/spank_flowtap.so: $(SLURM_OBJ)
 # -------------------------------------------------------------------------------------------------------------- install
 
 MAN1 := $(wildcard client/cli/*.1)
+MAN3 := $(wildcard client/trace/*.3)
 MAN8 := $(wildcard daemon/*.8 client/slurm/*.8)
 UNITS := $(notdir $(wildcard systemd/*.in))
 
 .PHONY: install uninstall
 install: all
-	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig $(INCLUDEDIR) $(MANDIR)/man1 $(MANDIR)/man8 \
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig $(INCLUDEDIR) $(MANDIR)/man1 $(MANDIR)/man3 $(MANDIR)/man8 \
 		$(SYSCONFDIR)/flowtap $(UNITDIR) $(SYSUSERSDIR) $(TMPFILESDIR))
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)/
 	install -m 644 $(O)/lib/libflowtap-preload.so $(DESTDIR)$(LIBDIR)/
 	install -m 644 $(O)/lib/libflowtap.so $(DESTDIR)$(LIBDIR)/libflowtap.so.$(ABI_VERSION)
 	ln -sf libflowtap.so.$(ABI_VERSION) $(DESTDIR)$(LIBDIR)/libflowtap.so
+	install -m 644 $(O)/lib/libflowtap-trace.so $(DESTDIR)$(LIBDIR)/libflowtap-trace.so.$(ABI_VERSION)
+	ln -sf libflowtap-trace.so.$(ABI_VERSION) $(DESTDIR)$(LIBDIR)/libflowtap-trace.so
+	install -m 644 $(O)/lib/libflowtap-trace.a $(DESTDIR)$(LIBDIR)/
 	install -d $(DESTDIR)$(LIBDIR)/slurm
 	$(if $(SLURM_SRC),install -m 644 $(O)/lib/slurm/spank_flowtap.so $(DESTDIR)$(LIBDIR)/slurm/)
 	install -m 755 client/slurm/task-prolog $(DESTDIR)$(LIBDIR)/slurm/
-	install -m 644 client/annotate/flowtap.h $(DESTDIR)$(INCLUDEDIR)/
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
-		-e 's|@VERSION@|$(VERSION)|' client/annotate/flowtap.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/flowtap.pc
+	install -m 644 client/annotate/flowtap.h client/trace/flowtap-trace.h $(DESTDIR)$(INCLUDEDIR)/
+	for pc in client/annotate/flowtap.pc client/trace/flowtap-trace.pc; do \
+		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+			-e 's|@VERSION@|$(VERSION)|' $$pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/$${pc##*/} || exit 1; done
 	$(if $(MAN1),install -m 644 $(MAN1) $(DESTDIR)$(MANDIR)/man1/)
+	$(if $(MAN3),install -m 644 $(MAN3) $(DESTDIR)$(MANDIR)/man3/)
 	$(if $(MAN8),install -m 644 $(MAN8) $(DESTDIR)$(MANDIR)/man8/)
 	for unit in $(UNITS:.in=); do \
 		sed -e 's|@BINDIR@|$(BINDIR)|' systemd/$$unit.in > $(DESTDIR)$(UNITDIR)/$$unit && \
@@ -268,9 +292,11 @@ install: all
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,flowtap flowtapd)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libflowtap-preload.so libflowtap.so libflowtap.so.$(ABI_VERSION) \
-		pkgconfig/flowtap.pc slurm/spank_flowtap.so slurm/task-prolog)
-	rm -f $(DESTDIR)$(INCLUDEDIR)/flowtap.h
-	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(notdir $(MAN1))) $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN8)))
+		libflowtap-trace.so libflowtap-trace.so.$(ABI_VERSION) libflowtap-trace.a pkgconfig/flowtap.pc \
+		pkgconfig/flowtap-trace.pc slurm/spank_flowtap.so slurm/task-prolog)
+	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,flowtap.h flowtap-trace.h)
+	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(notdir $(MAN1))) \
+		$(addprefix $(DESTDIR)$(MANDIR)/man3/,$(notdir $(MAN3))) $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN8)))
 	rm -f $(addprefix $(DESTDIR)$(UNITDIR)/,$(UNITS:.in=))
 	rm -f $(DESTDIR)$(SYSUSERSDIR)/flowtap.conf $(DESTDIR)$(TMPFILESDIR)/flowtap.conf
 	rm -f $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf.new

@@ -38,6 +38,9 @@ $(call unit_bin,daemon): $(call unit_helpers,daemon) $(DAEMON_UNIT_LIB)
 $(call unit_bin,daemon): UNIT_LINK = $(DAEMON_UNIT_LIB)
 $(call unit_bin,cli): $(call unit_helpers,cli) $(CLI_UNIT_LIB) $(TRACE_PARTS)
 $(call unit_bin,cli): UNIT_LINK = $(CLI_UNIT_LIB) $(TRACE_PARTS)
+# The command's made-up traces.
+$(call unit_bin,trace): $(call unit_helpers,trace) $(O)/obj/tests/unit/cli/traces.o $(TRACE_PARTS)
+$(call unit_bin,trace): UNIT_LINK = $(TRACE_PARTS)
 $(call unit_bin,shim): $(call unit_helpers,shim) $(SHIM_UNIT_OBJ)
 
 .PHONY: unit
@@ -55,17 +58,18 @@ PROGRAM_BIN := $(PROGRAM_SRC:%.c=$(O)/%) $(PROGRAM_CC_SRC:%.cc=$(O)/%)
 PROGRAM_CFLAGS := -D_GNU_SOURCE= -std=gnu17 -O2 -g -Wall -Wextra $(WERROR) -pthread -I. -Itests/programs -Iclient/annotate
 PROGRAM_CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra $(WERROR) -pthread -I. -Itests/programs -Iclient/annotate
 
-# Those that link -lflowtap find this build's.
-flowtap_library = $$(grep -qs '^// LDFLAGS:.*-lflowtap' $< && echo -L$(O)/lib -Wl,-rpath,$(abspath $(O))/lib)
+# Those that link -lflowtap or -lflowtap-trace find this build's; the latter is sanitized where the build is.
+flowtap_library = $$(grep -qs '^// LDFLAGS:.*-lflowtap' $< && echo -L$(O)/lib -Wl,-rpath,$(abspath $(O))/lib) \
+                  $$(grep -qs '^// LDFLAGS:.*-lflowtap-trace' $< && echo $(SANITIZE))
 said = $$(sed -n '1,20s|^// $(1): *||p' $<)
 optional = || { why="$(call said,OPTIONAL)"; [ -n "$$why" ] && echo "  SKIP     $(notdir $@): needs $$why" && rm -f $@; }
 
-$(PROGRAM_SRC:%.c=$(O)/%): $(O)/%: %.c tests/tests.mk | $(O)/lib/libflowtap.so
+$(PROGRAM_SRC:%.c=$(O)/%): $(O)/%: %.c tests/tests.mk | $(O)/lib/libflowtap.so $(TRACE_LIBS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(flowtap_library) $(call said,LDFLAGS) -ldl -lrt $(optional)
 
-$(PROGRAM_CC_SRC:%.cc=$(O)/%): $(O)/%: %.cc tests/tests.mk | $(O)/lib/libflowtap.so
+$(PROGRAM_CC_SRC:%.cc=$(O)/%): $(O)/%: %.cc tests/tests.mk | $(O)/lib/libflowtap.so $(TRACE_LIBS)
 	$(call say,CXX)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(flowtap_library) $(call said,LDFLAGS) -ldl -lrt $(optional)

@@ -78,7 +78,7 @@ def test_every_option_of_the_daemon_is_in_its_page():
 
 
 def test_a_page_is_well_formed():
-    pages = [p for p in tree.files() if p.suffix in (".1", ".8")]
+    pages = [p for p in tree.files() if p.suffix in (".1", ".3", ".8")]
     assert pages
     for path in pages:
         lines = tree.text(path).splitlines()

@@ -12,8 +12,9 @@ import tree
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "FLOWTAP")) and k != "LD_PRELOAD"}
 
 INSTALLED = ["bin/flowtap", "bin/flowtapd", "lib/libflowtap-preload.so", "lib/libflowtap.so", "lib/pkgconfig/flowtap.pc",
-             "include/flowtap.h", "share/man/man1/flowtap.1", "share/man/man8/flowtapd.8", "lib/systemd/system/flowtapd.socket",
-             "lib/systemd/system/flowtapd.service", "lib/sysusers.d/flowtap.conf", "lib/tmpfiles.d/flowtap.conf"]
+             "lib/libflowtap-trace.so", "lib/libflowtap-trace.so.0", "lib/libflowtap-trace.a", "lib/pkgconfig/flowtap-trace.pc",
+             "include/flowtap.h", "include/flowtap-trace.h", "share/man/man1/flowtap.1", "share/man/man3/flowtap-trace.3",
+             "share/man/man8/flowtapd.8", "lib/systemd/system/flowtapd.socket", "lib/systemd/system/flowtapd.service", "lib/sysusers.d/flowtap.conf", "lib/tmpfiles.d/flowtap.conf"]
 
 
 def make(*words):
@@ -38,7 +39,7 @@ def test_a_file_is_installed(prefix, name):
 
 
 def test_every_page_is_installed(prefix):
-    pages = {p.name for p in tree.files() if p.suffix in (".1", ".8")}
+    pages = {p.name for p in tree.files() if p.suffix in (".1", ".3", ".8")}
     assert pages == {p.name for p in (prefix / "share/man").rglob("*") if p.is_file()}
 
 
@@ -92,6 +93,25 @@ def test_a_program_builds_and_runs_with_pkg_config(prefix, tmp_path):
     said = tree.run(tmp_path / "app", env={**ENVIRONMENT, "LD_LIBRARY_PATH": str(prefix / "lib")})
     version = tree.run("pkg-config", "--modversion", "flowtap", env=env).strip()
     assert said == f"{version} 0\n"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "g++"])
+@pytest.mark.parametrize("kind", ["shared", "static"])
+def test_a_program_that_reads_traces_builds_and_runs_with_pkg_config(prefix, tmp_path, compiler, kind):
+    env = {**ENVIRONMENT, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}
+    flags = tree.run("pkg-config", "--cflags", "--libs", *(["--static"] if kind == "static" else []), "flowtap-trace", env=env).split()
+    if kind == "static":
+        flags = ["-l:libflowtap-trace.a" if flag == "-lflowtap-trace" else flag for flag in flags]
+    source = tmp_path / ("app.c" if compiler == "gcc" else "app.cc")
+    source.write_text("#include <flowtap-trace.h>\n#include <stdio.h>\nint main(int argc, char **argv)\n{\n"
+                      "    struct flowtap_trace *trace;\n    struct flowtap_trace_error error;\n"
+                      "    int status = flowtap_trace_open((const char *const *)argv + 1, (size_t)argc - 1, NULL, 0, &trace, &error);\n"
+                      '    printf("%s %d\\n", flowtap_trace_version(), status);\n    return 0;\n}\n')
+    sanitizer = {"asan": ["-fsanitize=address,undefined"], "tsan": ["-fsanitize=thread"]}.get(tree.BUILD.name, [])
+    tree.run(compiler, "-Wall", "-Wextra", "-Werror", "-o", tmp_path / "app", source, *flags, *sanitizer)
+    said = tree.run(tmp_path / "app", tmp_path / "absent.flow", env={**ENVIRONMENT, "LD_LIBRARY_PATH": str(prefix / "lib")})
+    version = tree.run("pkg-config", "--modversion", "flowtap-trace", env=env).strip()
+    assert said == f"{version} -2\n"
 
 
 def test_destdir_holds_everything_and_uninstall_leaves_nothing(tmp_path):

@@ -63,9 +63,10 @@ def test_only_the_plugin_knows_slurm():
     assert not wrong, "\n".join(wrong)
 
 
-def test_proto_prints_nothing():
+@pytest.mark.parametrize("library", ["proto/", "client/trace/"])
+def test_a_library_prints_nothing(library):
     pattern = re.compile(r"\b(printf|puts|putchar|perror|fputs|fprintf|vfprintf|err|warnx?|errx|syslog)\s*\(")
-    wrong = [f"{path}:{number}: {line.strip()}" for path in tree.sources(".c", ".h", under="proto/")
+    wrong = [f"{path}:{number}: {line.strip()}" for path in tree.sources(".c", ".h", under=library)
              for number, line in enumerate(tree.text(path).splitlines(), 1)
              if pattern.search(re.sub(r"//.*|/\*.*|^\s*\*.*|\"[^\"]*\"", "", line))]
     assert not wrong, "\n".join(wrong)

@@ -44,9 +44,12 @@ def test_a_header_compiles_alone(header, compiler, tmp_path):
                                             ("clang", ["-std=c99", "-pedantic-errors", "-x", "c"]),
                                             ("g++", ["-std=c++11", "-pedantic-errors", "-x", "c++"]),
                                             ("clang++", ["-std=c++11", "-pedantic-errors", "-x", "c++"])])
-def test_the_public_header_is_plain_c_and_cxx(compiler, flags, tmp_path):
+@pytest.mark.parametrize("header,call", [("client/annotate/flowtap.h", "flowtap_active()"),
+                                         ("client/trace/flowtap-trace.h", "flowtap_trace_version() == 0")])
+def test_a_public_header_is_plain_c_and_cxx(header, call, compiler, flags, tmp_path):
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
     source = tmp_path / "public.c"
-    source.write_text("#include <flowtap.h>\nint main(void) { return flowtap_active(); }\n")
-    tree.run(compiler, *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-Iclient/annotate", source)
+    folder, name = header.rsplit("/", 1)
+    source.write_text(f"#include <{name}>\nint main(void) {{ return {call}; }}\n")
+    tree.run(compiler, *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{folder}", source)
