@@ -97,8 +97,9 @@ def owed_of_strace(image, families, only=None):
         assert who != "unknown", f"strace gave no stack for {c}"
         role = "program"
         if who == "libc":
-            assert entry in libc.ENTRIES, f"libc's {entry} did {c.name}({c.arguments}): not in the written list"
-            role = libc.ENTRIES[entry][2].get(c.name, libc.ENTRIES[entry][0])
+            listed = libc.find(entry)
+            assert listed, f"libc's {entry} did {c.name}({c.arguments}): not in the written list"
+            role = listed[2].get(c.name, listed[0])
         path = plain_path(c.path if family == "open" else c.source_fd()[1], image.pid)
         if family == "open" and c.error:
             path = plain_path(c.name_argument(), image.pid)

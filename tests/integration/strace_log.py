@@ -4,6 +4,9 @@
 `-k` gives the stack of every call. The topmost frames inside libc or ld.so say whether the program called the system
 call's own wrapper (one frame: an event is owed) or a libc function that made the call by itself (then the outermost
 libc frame is its name, the *entry*).
+
+A strace that reads libc's debug symbols prints the names of the source (`__GI__IO_fclose`, `_IO_new_fclose`), others the
+nearest exported one; from glibc 2.41 on a wrapper that is a cancellation point makes its call a few frames further in.
 """
 
 import dataclasses
@@ -32,6 +35,8 @@ FRAME = re.compile(r" > (.*?)\((?:(.*?)\+0x[0-9a-f]+)?\) \[0x")
 FD = re.compile(r"(-?\d+|AT_FDCWD)(?:<(.*?)>(\(deleted\))?)?(?:, |$)")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 LIBC = re.compile(r"/(libc\.so\.6|libc-2\.\d+\.so|libpthread\.so\.0|librt\.so\.1)$")
+CANCELLATION = re.compile(r"_*(internal_)?syscall_cancel(_arch)?$")
+INTERNAL = re.compile(r"^(__GI_)+|\.(constprop|part|isra|cold|localalias)(\.\d+)?")
 LOADER = re.compile(r"/ld-linux-[^/]*\.so\.\d$")
 
 
@@ -49,15 +54,19 @@ class Call:
         """("program"|"libc"|"loader"|"raw"|"syscall", entry symbol)"""
         if not self.stack:
             return "unknown", None
-        top = self.stack[0]
+        stack = list(self.stack)
+        top = stack[0]
         if LOADER.search(top[0]):
             return "loader", top[1]
         if not LIBC.search(top[0]):
             return "raw", top[0]
+        while len(stack) > 1 and CANCELLATION.match(stack[0][1] or ""):
+            stack.pop(0)
+        top = stack[0]
         if top[1] == "syscall":
             return "syscall", None
         inside = [top]
-        for frame in self.stack[1:]:
+        for frame in stack[1:]:
             if not LIBC.search(frame[0]) and not LOADER.search(frame[0]):
                 break
             inside.append(frame)
@@ -112,7 +121,7 @@ def read_task(path):
             if line.startswith(" > "):
                 frame = FRAME.match(line)
                 if frame and calls:
-                    calls[-1].stack.append((frame[1], frame[2]))
+                    calls[-1].stack.append((frame[1], frame[2] and INTERNAL.sub("", frame[2])))
             elif match := LINE.match(line):
                 result = -1 if match[4] == "?" else int(match[4], 0)
                 calls.append(Call(float(match[1]), match[2], match[3], result, unescape(match[5]), match[7], []))
