@@ -14,6 +14,7 @@
 
 #include "daemon/answer.h"
 #include "daemon/answer_jobs.h"
+#include "daemon/answer_top.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/mode.h"
@@ -53,7 +54,7 @@ static bool is_attach(const struct ft_attach *message, unsigned fds)
 
 static bool is_question(const struct ft_attach *message, unsigned fds)
 {
-    return message->kind >= FT_MESSAGE_STATUS && message->kind <= FT_MESSAGE_FETCH && fds == 0;
+    return message->kind >= FT_MESSAGE_STATUS && message->kind <= FT_MESSAGE_TOP && fds == 0;
 }
 
 int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
@@ -337,6 +338,10 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
     }
     if (message.attach.kind == FT_MESSAGE_JOBS || message.attach.kind == FT_MESSAGE_FETCH) {
         ft_answer_jobs(daemon, socket_fd, &peer, &message.attach);
+        return 0;
+    }
+    if (message.attach.kind == FT_MESSAGE_TOP) {
+        ft_answer_top(daemon, socket_fd, &peer, &message.attach);
         return 0;
     }
     if (message.attach.kind == FT_MESSAGE_STATUS || message.attach.kind == FT_MESSAGE_CONFIG) {

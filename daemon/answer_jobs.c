@@ -4,20 +4,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/answer_with.h"
 #include "daemon/daemon.h"
 #include "daemon/stored_name.h"
 #include "proto/status.pb-c.h"
 
-enum { ASKED_MAX = 16, GROUPS_MAX = 1024, NAME_BYTES = 256 };
+enum { NAME_BYTES = 256 };
 
 struct asked {
     uv_work_t work;
@@ -28,48 +27,9 @@ struct asked {
     struct ft_spool_list running;
 };
 
-// Groups of who connected, as they were then.
-static bool is_in_group(int fd, const struct ucred *peer, const char *name)
-{
-    struct group entry, *group = NULL;
-    char strings[4096];
-    gid_t groups[GROUPS_MAX];
-    socklen_t bytes = sizeof(groups);
-    if (!*name || getgrnam_r(name, &entry, strings, sizeof(strings), &group) != 0 || !group)
-        return false;
-    if (peer->gid == group->gr_gid)
-        return true;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) < 0)
-        return false;
-    for (size_t i = 0; i < bytes / sizeof(groups[0]); i++)
-        if (groups[i] == group->gr_gid)
-            return true;
-    return false;
-}
-
 static bool sees_all(const struct asked *asked)
 {
-    return asked->peer.uid == 0 || asked->peer.uid == geteuid() ||
-           is_in_group(asked->fd, &asked->peer, asked->daemon->config.admin_group);
-}
-
-// One message with one descriptor (-1: none), which stays the caller's.
-static void send_with(int socket_fd, const void *bytes, size_t count, int fd)
-{
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {.bytes = {0}};
-    struct iovec from = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = count};
-    struct msghdr message = {.msg_iov = &from, .msg_iovlen = 1};
-    if (fd >= 0) {
-        message.msg_control = &control;
-        message.msg_controllen = sizeof(control);
-        struct cmsghdr *part = CMSG_FIRSTHDR(&message);
-        *part = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
-        memcpy(CMSG_DATA(part), &fd, sizeof(fd));
-    }
-    (void)!sendmsg(socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return ft_answer_sees_all(asked->daemon, asked->fd, &asked->peer);
 }
 
 static ProtobufCBinaryData bytes_of(const char *text)
@@ -107,27 +67,6 @@ static void fill(Flowtap__Jobs__Job *message, const struct ft_spool_job *job)
     message->written_ns = job->newest_ns;
 }
 
-// There may be any number of jobs: they go in memory of their own, not in a message.
-static int make_memory(const Flowtap__Jobs *message)
-{
-    size_t bytes = flowtap__jobs__get_packed_size(message);
-    uint8_t *packed = malloc(bytes ? bytes : 1);
-    int fd = packed ? memfd_create("flowtap-jobs", MFD_CLOEXEC) : -1;
-    if (fd >= 0) {
-        flowtap__jobs__pack(message, packed);
-        for (size_t at = 0; at < bytes && fd >= 0;) {
-            ssize_t n = write(fd, packed + at, bytes - at);
-            at += n > 0 ? (size_t)n : 0;
-            if (n <= 0) {
-                close(fd);
-                fd = -1;
-            }
-        }
-    }
-    free(packed);
-    return fd;
-}
-
 static void answer_list(struct asked *asked)
 {
     struct ft_daemon *daemon = asked->daemon;
@@ -151,12 +90,7 @@ static void answer_list(struct asked *asked)
         message.n_jobs = list.count;
         message.jobs = pointers;
         message.host = bytes_of(daemon->host);
-        int fd = make_memory(&message);
-        uint64_t count = list.count;
-        if (fd >= 0) {
-            send_with(asked->fd, &count, sizeof(count), fd);
-            close(fd);
-        }
+        ft_answer_send_memory(asked->fd, &message.base, list.count);
     }
     free(jobs);
     free(pointers);
@@ -228,7 +162,7 @@ static void answer_file(struct asked *asked)
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         message.name = bytes_of(names[at]);
     }
-    send_with(asked->fd, packed, flowtap__trace_file__pack(&message, packed), fd);
+    ft_answer_send_with(asked->fd, packed, flowtap__trace_file__pack(&message, packed), fd);
     if (fd >= 0)
         close(fd);
     free(names);
@@ -261,7 +195,8 @@ static void after(uv_work_t *work, int status)
 
 void ft_answer_jobs(struct ft_daemon *daemon, int socket_fd, const struct ucred *peer, const struct ft_attach *question)
 {
-    struct asked *asked = daemon->asked_count < ASKED_MAX && !daemon->config.private ? calloc(1, sizeof(*asked)) : NULL;
+    struct asked *asked =
+        daemon->asked_count < FT_ANSWERS_MAX && !daemon->config.private ? calloc(1, sizeof(*asked)) : NULL;
     if (!asked)
         return;
     ft_status_add(&daemon->status, asked, 1);

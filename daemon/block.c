@@ -85,6 +85,7 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
         .view = &job->view,
         .mounts = &daemon->mounts,
         .rows_max = (uint64_t)daemon->config.block_events,
+        .live = ft_live_check(job, now_ns),
         .must_not_wait = must_not_wait,
     };
     ft_clock_tick(&daemon->clock, true);
@@ -282,6 +283,7 @@ static struct ft_process *run_round(struct ft_job *job, struct ft_drain *drain, 
 
 void ft_block_run(struct ft_job *job, struct ft_drain *drain)
 {
+    ft_live_note_drained(&job->live, ft_clock_mono_ns());
     for (struct ft_process *process = job->processes; process;)
         process = run_round(job, drain, process);
     for (struct ft_process *process = job->processes; process; process = process->next) {

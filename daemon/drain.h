@@ -11,6 +11,7 @@
 
 #include "daemon/batch.h"
 #include "daemon/clock.h"
+#include "daemon/live.h"
 #include "daemon/mounts.h"
 #include "daemon/process.h"
 #include "daemon/record.h"
@@ -27,8 +28,9 @@ struct ft_drain {
     int64_t now_ns, torn_wait_ns;
     struct ft_clock_view *view;
     struct ft_mounts *mounts;
-    uint64_t rows_max;  // of one block
-    bool must_not_wait; // a last drain: what is not there will not come
+    uint64_t rows_max;    // of one block
+    struct ft_live *live; // what is added up for who watches; NULL: nobody does
+    bool must_not_wait;   // a last drain: what is not there will not come
 
     // where the files of the latest device lie
     struct {

@@ -43,6 +43,7 @@ static void on_closed(uv_handle_t *handle)
     ft_batch_fini(&job->batch);
     ft_children_fini(&job->children);
     ft_refused_fini(&job->refused);
+    ft_live_fini(&job->live);
     free(job->taken_over);
     pthread_mutex_destroy(&job->lock);
     free(job);

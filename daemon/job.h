@@ -14,6 +14,7 @@
 #include "daemon/batch.h"
 #include "daemon/children.h"
 #include "daemon/clock.h"
+#include "daemon/live.h"
 #include "daemon/process.h"
 #include "daemon/queues.h"
 #include "daemon/refused.h"
@@ -39,6 +40,7 @@ struct ft_job {
     bool must_have_file;        // also without a process: a private daemon's
     int64_t realtime_offset_ns; // of all of the job's files
     struct ft_queues queues;    // what waits; see queues.h
+    struct ft_live live;        // what goes on, for who watches
     _Atomic int64_t wake_ns;    // a pass is wanted at this time, whatever the last one said
 
     // the loop's

@@ -88,6 +88,8 @@ int ft_mode_put(struct ft_drain *drain, struct ft_process *process, struct ft_ev
 {
     bool is_vfork_child = event->flags & FT_EVENT_F_VFORK_CHILD;
     int r;
+    if (drain->live)
+        ft_live_add(drain, process, event);
     if (process->mode == FT_MODE_TRACE) {
         r = ft_trace_writer_add(drain->writer, event);
         process->rows_pending += r == 0;

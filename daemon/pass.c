@@ -193,6 +193,7 @@ static void unlink_process(struct ft_job *job, struct ft_process *process)
 static void give_back(struct ft_job *job, struct ft_process *process)
 {
     unlink_process(job, process);
+    ft_live_note_gone(&job->live, process);
     ft_users_give_bytes(&job->daemon->users, process->uid, process->quota_bytes);
     pthread_mutex_lock(&job->lock);
     process->next = job->done;
@@ -347,12 +348,14 @@ void ft_pass_run(struct ft_job *job)
         job->is_unwritten = !drain.writer || ft_storage_is_behind(&job->storage);
     }
     ft_queues_note(job);
+    int64_t shown_ns = ft_live_show(job, now_ns);
     int64_t due_ns = ft_block_due_ns(job, now_ns), look_ns = next_look_ns(job);
     int64_t notes_ns = refused_due_ns(job);
     notes_ns = job->children.due_ns < notes_ns ? job->children.due_ns : notes_ns;
     if (notes_ns <= now_ns) // no file could be had for them
         notes_ns = now_ns + RECORD_INTERVAL_NS;
     due_ns = notes_ns < due_ns ? notes_ns : due_ns;
+    due_ns = shown_ns < due_ns ? shown_ns : due_ns;
     job->next_pass_ns = due_ns < look_ns ? due_ns : look_ns;
     if (job->has_records && job->next_records_ns < job->next_pass_ns)
         job->next_pass_ns = job->next_records_ns;

@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "daemon/identity.h"
+#include "daemon/live.h"
 #include "daemon/mode.h"
 #include "daemon/names.h"
 #include "daemon/rings.h"
@@ -135,6 +136,7 @@ struct ft_process {
     uint64_t rows_pending;                    // rows added to a block that is not in the file yet
     uint64_t vfork_rows_pending;              // of these
     uint64_t capped_pending;                  // of sums: likewise, dropped as CAPPED
+    struct ft_live_sum live;                  // while somebody watches
     enum ft_mode mode;                        // TRACE, or PROFILE: sums alone
     bool is_capped;                           // its job passed its cap
     uint32_t sums_thread, sums_part;          // THREAD id that its sums stand under, in the trace file of that part

@@ -17,6 +17,10 @@
  * flowtap.Jobs. FT_MESSAGE_FETCH asks for file number `flags` of the job that has id `segment_bytes` there and belongs to
  * user `pid`: the reply is a flowtap.TraceFile with the file's descriptor, read-only; without one where it is not to be had.
  *
+ * FT_MESSAGE_TOP asks what goes on, by job, process or file as `flags` says (enum ft_top_view), and says in `segment_bytes`
+ * after how many nanoseconds it will be asked again: the reply is as of FT_MESSAGE_JOBS, a flowtap.Top. From the first
+ * question on, until nobody asks any more, the daemon adds up what it needs for the next answers.
+ *
  * The policy file is `<socket path>.policy`: one message flowtap.Policy (policy.proto), world-readable, replaced by
  * rename. The shim reads it at attach; it takes at most FT_POLICY_BYTES_MAX and ignores fields that it does not know.
  * No policy file means no daemon: the program runs untraced.
@@ -33,8 +37,12 @@ enum ft_message {
     FT_MESSAGE_STATUS = 2,
     FT_MESSAGE_CONFIG = 3,
     FT_MESSAGE_JOBS = 4,
-    FT_MESSAGE_FETCH = 5
+    FT_MESSAGE_FETCH = 5,
+    FT_MESSAGE_TOP = 6
 };
+
+/* What FT_MESSAGE_TOP asks for, in `flags`. */
+enum ft_top_view { FT_TOP_JOBS = 0, FT_TOP_PROCESSES = 1, FT_TOP_FILES = 2, FT_TOP_VIEWS };
 
 struct ft_attach {
     uint32_t magic;

@@ -244,6 +244,25 @@ static uint8_t class_of(const struct ft_trace_writer *writer, uint32_t file)
     return file ? writer->tables.file_classes[file] : FT_FILE_CLASS_NONE;
 }
 
+unsigned ft_trace_writer_file_class(const struct ft_trace_writer *writer, uint32_t file)
+{
+    return file <= writer->tables.files.count ? class_of(writer, file) : FT_FILE_CLASS_NONE;
+}
+
+struct ft_bytes ft_trace_writer_file_path(const struct ft_trace_writer *writer, uint32_t file)
+{
+    struct ft_tables_file key;
+    uint32_t len;
+
+    if (file == 0 || file > writer->tables.files.count)
+        return (struct ft_bytes){0};
+    memcpy(&key, ft_intern_get(&writer->tables.files, file, &len), sizeof(key));
+    if (key.path == 0)
+        return (struct ft_bytes){0};
+    const uint8_t *path = ft_intern_get(&writer->tables.names, key.path, &len);
+    return (struct ft_bytes){.data = (const char *)path, .len = len};
+}
+
 // Whether an event may come now, when there are `count` rows or sums.
 static inline int admit(struct ft_trace_writer *writer, const struct ft_event *event, size_t count)
 {

@@ -59,6 +59,10 @@ int64_t ft_trace_writer_file(struct ft_trace_writer *writer, const struct ft_tra
 // Interned too: the same tags in the same order.
 int64_t ft_trace_writer_context(struct ft_trace_writer *writer, const struct ft_tag *tags, size_t count);
 
+// The path of a file that ft_trace_writer_file() gave, until the next name; its enum ft_file_class.
+struct ft_bytes ft_trace_writer_file_path(const struct ft_trace_writer *writer, uint32_t file);
+unsigned ft_trace_writer_file_class(const struct ft_trace_writer *writer, uint32_t file);
+
 // New ids. Processes and threads are not interned: the caller knows who is who.
 int64_t ft_trace_writer_new_process(struct ft_trace_writer *writer, const struct ft_trace_process *process);
 int64_t ft_trace_writer_new_thread(struct ft_trace_writer *writer, const struct ft_trace_thread *thread);

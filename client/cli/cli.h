@@ -42,6 +42,7 @@ extern const struct ft_command ft_command_diagnose;
 extern const struct ft_command ft_command_info;
 extern const struct ft_command ft_command_verify;
 extern const struct ft_command ft_command_status;
+extern const struct ft_command ft_command_top;
 extern const struct ft_command ft_command_jobs;
 extern const struct ft_command ft_command_fetch;
 extern const struct ft_command ft_command_doctor;

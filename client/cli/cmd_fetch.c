@@ -11,6 +11,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/daemon_ask.h"
 #include "client/cli/daemon_jobs.h"
+#include "client/cli/daemon_report.h"
 
 struct values {
     const char *output, *socket, *user;
@@ -21,8 +22,7 @@ static const struct ft_option options[] = {
      offsetof(struct values, output), NULL},
     {FT_OPTION_STRING, 0, "user", "NAME", "whose job; needed where several users have one of this name",
      offsetof(struct values, user), NULL},
-    {FT_OPTION_STRING, 0, "socket", "PATH", "the daemon's socket; else FLOWTAP_SOCKET, else the site's",
-     offsetof(struct values, socket), NULL},
+    FT_OPTION_SOCKET(struct values, socket),
 };
 
 enum { COPY_BYTES = 1 << 18 };

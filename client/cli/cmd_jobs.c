@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "client/cli/cli.h"
-#include "client/cli/daemon_ask.h"
 #include "client/cli/daemon_jobs.h"
+#include "client/cli/daemon_report.h"
 #include "client/cli/json.h"
 #include "client/cli/table.h"
 #include "client/cli/units.h"
@@ -17,9 +17,8 @@ struct values {
 };
 
 static const struct ft_option options[] = {
-    {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
-    {FT_OPTION_STRING, 0, "socket", "PATH", "the daemon's socket; else FLOWTAP_SOCKET, else the site's",
-     offsetof(struct values, socket), NULL},
+    FT_OPTION_JSON(struct values, as_json),
+    FT_OPTION_SOCKET(struct values, socket),
 };
 
 /* Those that run first, then the last written. */
@@ -43,8 +42,10 @@ static void add_time(struct ft_table *table, int64_t time_ns)
     ft_table_add(table, text);
 }
 
-static void print_text(const Flowtap__Jobs *jobs)
+static void print_text(const ProtobufCMessage *reply, const char *socket)
 {
+    const Flowtap__Jobs *jobs = (const void *)reply;
+    (void)socket;
     static const struct ft_column columns[] = {
         {"JOB", false, false},  {"USER", false, false}, {"STATE", false, false},   {"EVENTS", true, false},
         {"BYTES", true, false}, {"FILES", true, false}, {"STARTED", false, false}, {"LAST WRITTEN", false, false}};
@@ -101,8 +102,10 @@ static void put_job(struct ft_json *json, const Flowtap__Jobs__Job *job)
     free(user);
 }
 
-static void print_json(const Flowtap__Jobs *jobs)
+static void print_json(const ProtobufCMessage *reply, const char *socket)
 {
+    const Flowtap__Jobs *jobs = (const void *)reply;
+    (void)socket;
     struct ft_json json;
     ft_json_init(&json, stdout, true);
     ft_json_begin_object(&json);
@@ -118,26 +121,23 @@ static void print_json(const Flowtap__Jobs *jobs)
     ft_json_flush(&json);
 }
 
-static int run(const void *given, const struct ft_strings *operands)
+static int ask(const char *socket, ProtobufCMessage **reply)
 {
-    const struct values *values = given;
-    (void)operands;
-    const char *socket = ft_ask_socket_path(values->socket);
-    Flowtap__Jobs *jobs;
+    Flowtap__Jobs *jobs = NULL;
     int error = ft_ask_jobs(socket, &jobs);
-    if (error != 0) {
-        return ft_cli_fail("%s: %s", socket, ft_ask_explain(error));
-    }
-    if (jobs->n_jobs) {
+    if (error == 0 && jobs->n_jobs) {
         qsort(jobs->jobs, jobs->n_jobs, sizeof(jobs->jobs[0]), in_order);
     }
-    if (values->as_json) {
-        print_json(jobs);
-    } else {
-        print_text(jobs);
-    }
-    flowtap__jobs__free_unpacked(jobs, NULL);
-    return ft_cli_finish_output(FT_STATUS_DONE);
+    *reply = jobs ? &jobs->base : NULL;
+    return error;
+}
+
+static int run(const void *given, const struct ft_strings *operands)
+{
+    static const struct ft_daemon_report report = {.ask = ask, .print_text = print_text, .print_json = print_json};
+    const struct values *values = given;
+    (void)operands;
+    return ft_daemon_report(&report, values->socket, values->as_json);
 }
 
 const struct ft_command ft_command_jobs = {

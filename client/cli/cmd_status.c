@@ -6,6 +6,7 @@
 
 #include "client/cli/cli.h"
 #include "client/cli/daemon_ask.h"
+#include "client/cli/daemon_report.h"
 #include "client/cli/json.h"
 #include "client/cli/status_config.h"
 #include "client/cli/table.h"
@@ -18,11 +19,10 @@ struct values {
 };
 
 static const struct ft_option options[] = {
-    {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
+    FT_OPTION_JSON(struct values, as_json),
     {FT_OPTION_FLAG, 0, "config", NULL, "each key of the configuration, its value in force, and where that comes from",
      offsetof(struct values, config), NULL},
-    {FT_OPTION_STRING, 0, "socket", "PATH", "the daemon's socket; else FLOWTAP_SOCKET, else the site's",
-     offsetof(struct values, socket), NULL},
+    FT_OPTION_SOCKET(struct values, socket),
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -83,8 +83,9 @@ static void print_users(const struct ft_screen *screen, const Flowtap__Status *s
     ft_table_fini(&table);
 }
 
-static void print_text(const Flowtap__Status *status, const char *socket)
+static void print_text(const ProtobufCMessage *reply, const char *socket)
 {
+    const Flowtap__Status *status = (const void *)reply;
     struct ft_screen screen;
     struct ft_unit_text uptime;
     ft_screen_init(&screen, stdout);
@@ -126,8 +127,9 @@ static void put_users(struct ft_json *json, const Flowtap__Status *status)
     ft_json_end_array(json);
 }
 
-static void print_json(const Flowtap__Status *status, const char *socket)
+static void print_json(const ProtobufCMessage *reply, const char *socket)
 {
+    const Flowtap__Status *status = (const void *)reply;
     struct ft_json json;
     ft_json_init(&json, stdout, true);
     ft_json_begin_object(&json);
@@ -152,26 +154,20 @@ static void print_json(const Flowtap__Status *status, const char *socket)
     ft_json_flush(&json);
 }
 
+static int ask(const char *socket, ProtobufCMessage **reply)
+{
+    Flowtap__Status *status = NULL;
+    int error = ft_ask_status(socket, &status);
+    *reply = status ? &status->base : NULL;
+    return error;
+}
+
 static int run(const void *given, const struct ft_strings *operands)
 {
+    static const struct ft_daemon_report report = {.ask = ask, .print_text = print_text, .print_json = print_json};
     const struct values *values = given;
     (void)operands;
-    const char *socket = ft_ask_socket_path(values->socket);
-    Flowtap__Status *status;
-    if (values->config) {
-        return ft_status_config(socket, values->as_json);
-    }
-    int error = ft_ask_status(socket, &status);
-    if (error != 0) {
-        return ft_cli_fail("%s: %s", socket, ft_ask_explain(error));
-    }
-    if (values->as_json) {
-        print_json(status, socket);
-    } else {
-        print_text(status, socket);
-    }
-    flowtap__status__free_unpacked(status, NULL);
-    return ft_cli_finish_output(FT_STATUS_DONE);
+    return ft_daemon_report(values->config ? &ft_status_config : &report, values->socket, values->as_json);
 }
 
 const struct ft_command ft_command_status = {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -52,11 +53,16 @@ static ssize_t receive(int fd, uint8_t *bytes, size_t room)
     return n > 0 ? n : -EBADMSG;
 }
 
+struct ft_attach ft_ask_question(enum ft_message kind)
+{
+    return (struct ft_attach){
+        .magic = FT_ATTACH_MAGIC, .kind = kind, .abi_major = FT_RING_ABI_MAJOR, .abi_minor = FT_RING_ABI_MINOR};
+}
+
 /* 0 and the reply, or -errno. */
 static int ask_over(int fd, enum ft_message kind, const ProtobufCMessageDescriptor *type, ProtobufCMessage **reply)
 {
-    const struct ft_attach question = {
-        .magic = FT_ATTACH_MAGIC, .kind = kind, .abi_major = FT_RING_ABI_MAJOR, .abi_minor = FT_RING_ABI_MINOR};
+    const struct ft_attach question = ft_ask_question(kind);
     uint8_t *bytes = ft_cli_alloc(FT_STATUS_BYTES_MAX);
     ssize_t n = send(fd, &question, sizeof(question), MSG_NOSIGNAL);
     n = n < 0 ? -errno : receive(fd, bytes, FT_STATUS_BYTES_MAX);
@@ -150,6 +156,43 @@ ssize_t ft_ask_with_fd(const char *path, const struct ft_attach *question, uint8
     }
     close(connection);
     return n;
+}
+
+static ProtobufCMessage *read_memory(int fd, const ProtobufCMessageDescriptor *type)
+{
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size < 0 ||
+        status.st_size > FT_ASK_MEMORY_MAX) {
+        return NULL;
+    }
+    size_t bytes = (size_t)status.st_size, used = 0;
+    uint8_t *packed = ft_cli_alloc(bytes + 1);
+    while (used < bytes) {
+        ssize_t n = pread(fd, packed + used, bytes - used, (off_t)used);
+        if (n <= 0) {
+            break;
+        }
+        used += (size_t)n;
+    }
+    ProtobufCMessage *message = used == bytes ? protobuf_c_message_unpack(type, NULL, bytes, packed) : NULL;
+    free(packed);
+    return message;
+}
+
+int ft_ask_memory(const char *path, const struct ft_attach *question, const ProtobufCMessageDescriptor *type,
+                  ProtobufCMessage **reply)
+{
+    uint8_t count[8];
+    int fd;
+    ssize_t n = ft_ask_with_fd(path, question, count, sizeof(count), &fd);
+    *reply = n > 0 ? read_memory(fd, type) : NULL;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (n < 0) {
+        return (int)n;
+    }
+    return *reply ? 0 : -EBADMSG;
 }
 
 const char *ft_ask_explain(int error)

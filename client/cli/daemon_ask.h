@@ -37,6 +37,17 @@ int ft_ask_connect(const char *path);
  */
 ssize_t ft_ask_with_fd(const char *path, const struct ft_attach *question, uint8_t *bytes, size_t room, int *fd);
 
+/*
+ * The same of a question whose reply is in memory of any size up to FT_ASK_MEMORY_MAX: 0 and *reply, to be released with
+ * protobuf_c_message_free_unpacked().
+ */
+#define FT_ASK_MEMORY_MAX ((off_t)256 << 20)
+int ft_ask_memory(const char *path, const struct ft_attach *question, const ProtobufCMessageDescriptor *type,
+                  ProtobufCMessage **reply);
+
+/* A question of a kind; what else it says is to be filled in. */
+struct ft_attach ft_ask_question(enum ft_message kind);
+
 /* What such an error means, and what to do; static storage. */
 const char *ft_ask_explain(int error);
 

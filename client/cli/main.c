@@ -13,9 +13,9 @@
 #endif
 
 static const struct ft_command *const commands[] = {
-    &ft_command_run,      &ft_command_summary, &ft_command_events,   &ft_command_files,  &ft_command_processes,
-    &ft_command_timeline, &ft_command_diff,    &ft_command_diagnose, &ft_command_info,   &ft_command_verify,
-    &ft_command_status,   &ft_command_jobs,    &ft_command_fetch,    &ft_command_doctor,
+    &ft_command_run,      &ft_command_summary, &ft_command_events,   &ft_command_files, &ft_command_processes,
+    &ft_command_timeline, &ft_command_diff,    &ft_command_diagnose, &ft_command_info,  &ft_command_verify,
+    &ft_command_status,   &ft_command_top,     &ft_command_jobs,     &ft_command_fetch, &ft_command_doctor,
 };
 
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };

@@ -31,8 +31,10 @@ static void print_waiting(const struct ft_screen *screen, const Flowtap__Config 
     }
 }
 
-static void print_text(const Flowtap__Config *config)
+static void print_text(const ProtobufCMessage *reply, const char *socket)
 {
+    const Flowtap__Config *config = (const void *)reply;
+    (void)socket;
     static const struct ft_column columns[] = {{"KEY", false, false}, {"VALUE", false, false}, {"FROM", false, false}};
     struct ft_screen screen;
     struct ft_table table;
@@ -69,8 +71,10 @@ static void put_key(struct ft_json *json, const key_message *key)
     ft_json_end_object(json);
 }
 
-static void print_json(const Flowtap__Config *config)
+static void print_json(const ProtobufCMessage *reply, const char *socket)
 {
+    const Flowtap__Config *config = (const void *)reply;
+    (void)socket;
     struct ft_json json;
     ft_json_init(&json, stdout, true);
     ft_json_begin_object(&json);
@@ -86,18 +90,12 @@ static void print_json(const Flowtap__Config *config)
     ft_json_flush(&json);
 }
 
-int ft_status_config(const char *socket, bool as_json)
+static int ask(const char *socket, ProtobufCMessage **reply)
 {
-    Flowtap__Config *config;
+    Flowtap__Config *config = NULL;
     int error = ft_ask_config(socket, &config);
-    if (error != 0) {
-        return ft_cli_fail("%s: %s", socket, ft_ask_explain(error));
-    }
-    if (as_json) {
-        print_json(config);
-    } else {
-        print_text(config);
-    }
-    flowtap__config__free_unpacked(config, NULL);
-    return ft_cli_finish_output(FT_STATUS_DONE);
+    *reply = config ? &config->base : NULL;
+    return error;
 }
+
+const struct ft_daemon_report ft_status_config = {.ask = ask, .print_text = print_text, .print_json = print_json};

@@ -3,9 +3,8 @@
 #ifndef FT_CLI_STATUS_CONFIG_H
 #define FT_CLI_STATUS_CONFIG_H
 
-#include <stdbool.h>
+#include "client/cli/daemon_report.h"
 
-/* Asks the daemon at `socket`, prints; the exit status. */
-int ft_status_config(const char *socket, bool as_json);
+extern const struct ft_daemon_report ft_status_config;
 
 #endif
