@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-FILES = ("__init__.py", "_pure.py", "_native.pyi", "py.typed")
+FILES = ("__init__.py", "torch.py", "_pure.py", "_native.pyi", "py.typed")
 
 
 def project(key):
