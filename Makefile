@@ -115,6 +115,7 @@ TRACE_SRC := $(wildcard client/trace/*.c)
 CLI_SRC := $(wildcard client/cli/*.c)
 SHIM_SRC := $(wildcard client/shim/*.c client/shim/*.S)
 ANNOTATE_SRC := $(wildcard client/annotate/*.c)
+FUNCTIONS_SRC := $(wildcard client/functions/*.c)
 # Slurm's plugin is built where its header is; SLURM_CFLAGS says where that is elsewhere.
 SLURM_CFLAGS ?=
 HAS_SLURM := $(shell echo '\#include <slurm/spank.h>' | $(CC) $(SLURM_CFLAGS) -E -x c - >/dev/null 2>&1 && echo yes)
@@ -131,6 +132,7 @@ CLI_OBJ := $(call object,obj,$(CLI_SRC))
 SHIM_OBJ := $(call object,obj,$(SHIM_SRC))
 SHIM_UNIT_OBJ := $(call object,obj/unit-shim,$(SHIM_SRC))
 ANNOTATE_OBJ := $(call object,obj,$(ANNOTATE_SRC))
+FUNCTIONS_OBJ := $(call object,obj,$(FUNCTIONS_SRC))
 SLURM_OBJ := $(call object,obj,$(SLURM_SRC))
 
 PROTO_LIB := $(O)/lib/libflowtap-proto.a
@@ -142,7 +144,8 @@ CLI_UNIT_LIB := $(O)/obj/unit-cli.a
 
 PROGRAMS := $(if $(CLI_SRC),$(O)/bin/flowtap) $(if $(DAEMON_SRC),$(O)/bin/flowtapd)
 LIBRARIES := $(if $(PROTO_OBJ),$(PROTO_LIB)) $(if $(SHIM_SRC),$(O)/lib/libflowtap-preload.so) \
-             $(if $(ANNOTATE_SRC),$(O)/lib/libflowtap.so) $(TRACE_LIBS) $(if $(SLURM_SRC),$(O)/lib/slurm/spank_flowtap.so)
+             $(if $(ANNOTATE_SRC),$(O)/lib/libflowtap.so) $(O)/lib/libflowtap-functions.so \
+             $(TRACE_LIBS) $(if $(SLURM_SRC),$(O)/lib/slurm/spank_flowtap.so)
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBRARIES)
@@ -218,12 +221,14 @@ $(O)/lib/libflowtap-preload.so: $(SHIM_OBJ)
 	$(Q)$(CC) $(SHIM_LDFLAGS) -o $@ $^
 
 # The application's library is loaded by any program, so it is not sanitized either.
-$(ANNOTATE_OBJ): HOST_CFLAGS = $(BASE_CFLAGS) $(FORTIFY) -fPIC -fvisibility=hidden
+$(ANNOTATE_OBJ) $(FUNCTIONS_OBJ): HOST_CFLAGS = $(BASE_CFLAGS) $(FORTIFY) -fPIC -fvisibility=hidden
 $(O)/lib/libflowtap.so: $(ANNOTATE_OBJ)
+$(O)/lib/libflowtap-functions.so: $(FUNCTIONS_OBJ)
+$(O)/lib/libflowtap.so $(O)/lib/libflowtap-functions.so:
 	$(call say,LD)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -Wl,-soname,libflowtap.so.$(ABI_VERSION) -Wl,-z,relro -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $^
-	@ln -sf libflowtap.so $@.$(ABI_VERSION)
+	$(Q)$(CC) -shared -Wl,-soname,$(@F).$(ABI_VERSION) -Wl,-z,relro -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $^
+	@ln -sf $(@F) $@.$(ABI_VERSION)
 
 # What others read traces with: of all that is linked in, they see the header's functions alone.
 $(O)/lib/libflowtap-trace.so: $(TRACE_OBJ) $(PROTO_LIB) client/trace/flowtap-trace.map
@@ -251,7 +256,7 @@ $(O)/lib/slurm/spank_flowtap.so: $(SLURM_OBJ)
 # -------------------------------------------------------------------------------------------------------------- install
 
 MAN1 := $(wildcard client/cli/*.1)
-MAN3 := $(wildcard client/trace/*.3)
+MAN3 := $(wildcard client/annotate/*.3 client/trace/*.3)
 MAN8 := $(wildcard daemon/*.8 client/slurm/*.8)
 UNITS := $(notdir $(wildcard systemd/*.in))
 
@@ -261,10 +266,9 @@ install: all
 		$(SYSCONFDIR)/flowtap $(UNITDIR) $(SYSUSERSDIR) $(TMPFILESDIR))
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)/
 	install -m 644 $(O)/lib/libflowtap-preload.so $(DESTDIR)$(LIBDIR)/
-	install -m 644 $(O)/lib/libflowtap.so $(DESTDIR)$(LIBDIR)/libflowtap.so.$(ABI_VERSION)
-	ln -sf libflowtap.so.$(ABI_VERSION) $(DESTDIR)$(LIBDIR)/libflowtap.so
-	install -m 644 $(O)/lib/libflowtap-trace.so $(DESTDIR)$(LIBDIR)/libflowtap-trace.so.$(ABI_VERSION)
-	ln -sf libflowtap-trace.so.$(ABI_VERSION) $(DESTDIR)$(LIBDIR)/libflowtap-trace.so
+	for library in libflowtap.so libflowtap-functions.so libflowtap-trace.so; do \
+		install -m 644 $(O)/lib/$$library $(DESTDIR)$(LIBDIR)/$$library.$(ABI_VERSION) && \
+		ln -sf $$library.$(ABI_VERSION) $(DESTDIR)$(LIBDIR)/$$library || exit 1; done
 	install -m 644 $(O)/lib/libflowtap-trace.a $(DESTDIR)$(LIBDIR)/
 	install -d $(DESTDIR)$(LIBDIR)/slurm
 	$(if $(SLURM_SRC),install -m 644 $(O)/lib/slurm/spank_flowtap.so $(DESTDIR)$(LIBDIR)/slurm/)
@@ -292,6 +296,7 @@ install: all
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,flowtap flowtapd)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libflowtap-preload.so libflowtap.so libflowtap.so.$(ABI_VERSION) \
+		libflowtap-functions.so libflowtap-functions.so.$(ABI_VERSION) \
 		libflowtap-trace.so libflowtap-trace.so.$(ABI_VERSION) libflowtap-trace.a pkgconfig/flowtap.pc \
 		pkgconfig/flowtap-trace.pc slurm/spank_flowtap.so slurm/task-prolog)
 	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,flowtap.h flowtap-trace.h)

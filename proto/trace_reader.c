@@ -131,16 +131,28 @@ static int read_file(struct ft_trace_reader *reader, struct ft_window *window)
     return 0;
 }
 
+static void rename_names(struct ft_trace_reader *reader)
+{
+    for (uint32_t id = 1; reader->options.rename && id <= ft_trace_reader_name_max(reader); id++) {
+        struct ft_bytes *name = ft_pages_get(&reader->names, id);
+
+        if (name && name->data)
+            *name = reader->options.rename(reader->options.rename_context, *name);
+    }
+}
+
 static int finish_open(struct ft_trace_reader *reader, struct ft_window *window, struct ft_trace_reader **out)
 {
     int rc = read_file(reader, window);
 
     ft_window_detach(window);
-    if (rc)
+    if (rc) {
         ft_trace_reader_close(reader);
-    else
-        *out = reader;
-    return rc;
+        return rc;
+    }
+    rename_names(reader);
+    *out = reader;
+    return 0;
 }
 
 int ft_trace_reader_open(const char *path, const struct ft_trace_reader_options *options, struct ft_trace_reader **out)

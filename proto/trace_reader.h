@@ -32,6 +32,10 @@ struct ft_trace_reader_options {
     void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_context;
     bool keep_resume; // also what trace_resume.h reads
+    // What is shown in the place of a name (a path, too): the name itself, or another text, which stays as long as the
+    // reader. Called once for each by _open; may be NULL.
+    struct ft_bytes (*rename)(void *context, struct ft_bytes name);
+    void *rename_context;
 };
 #define FT_TRACE_MEMORY_DEFAULT ((size_t)1 << 30)
 

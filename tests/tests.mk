@@ -64,12 +64,12 @@ flowtap_library = $$(grep -qs '^// LDFLAGS:.*-lflowtap' $< && echo -L$(O)/lib -W
 said = $$(sed -n '1,20s|^// $(1): *||p' $<)
 optional = || { why="$(call said,OPTIONAL)"; [ -n "$$why" ] && echo "  SKIP     $(notdir $@): needs $$why" && rm -f $@; }
 
-$(PROGRAM_SRC:%.c=$(O)/%): $(O)/%: %.c tests/tests.mk | $(O)/lib/libflowtap.so $(TRACE_LIBS)
+$(PROGRAM_SRC:%.c=$(O)/%): $(O)/%: %.c tests/tests.mk | $(O)/lib/libflowtap.so $(O)/lib/libflowtap-functions.so $(TRACE_LIBS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(flowtap_library) $(call said,LDFLAGS) -ldl -lrt $(optional)
 
-$(PROGRAM_CC_SRC:%.cc=$(O)/%): $(O)/%: %.cc tests/tests.mk | $(O)/lib/libflowtap.so $(TRACE_LIBS)
+$(PROGRAM_CC_SRC:%.cc=$(O)/%): $(O)/%: %.cc tests/tests.mk | $(O)/lib/libflowtap.so $(O)/lib/libflowtap-functions.so $(TRACE_LIBS)
 	$(call say,CXX)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(flowtap_library) $(call said,LDFLAGS) -ldl -lrt $(optional)

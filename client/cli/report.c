@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client/cli/cli.h"
+#include "client/cli/functions.h"
 #include "client/cli/progress.h"
 #include "client/cli/text.h"
 #include "proto/calls.h"
@@ -67,7 +68,8 @@ static void warn_of_damage(const struct ft_trace_set *set)
 int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_set **out)
 {
     struct ft_progress progress;
-    struct ft_trace_reader_options options = {.progress = show_progress, .progress_context = &progress};
+    struct ft_trace_reader_options options = {
+        .progress = show_progress, .progress_context = &progress, .rename = ft_functions_rename};
     struct ft_trace_set_error error = {0};
     ft_progress_begin(&progress, "reading", 1);
     int status = ft_trace_set_open(operands->items, operands->count, &options, out, &error);

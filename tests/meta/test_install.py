@@ -12,6 +12,7 @@ import tree
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "FLOWTAP")) and k != "LD_PRELOAD"}
 
 INSTALLED = ["bin/flowtap", "bin/flowtapd", "lib/libflowtap-preload.so", "lib/libflowtap.so", "lib/pkgconfig/flowtap.pc",
+             "lib/libflowtap-functions.so", "share/man/man3/flowtap.3",
              "lib/libflowtap-trace.so", "lib/libflowtap-trace.so.0", "lib/libflowtap-trace.a", "lib/pkgconfig/flowtap-trace.pc",
              "include/flowtap.h", "include/flowtap-trace.h", "share/man/man1/flowtap.1", "share/man/man3/flowtap-trace.3",
              "share/man/man8/flowtapd.8", "lib/systemd/system/flowtapd.socket", "lib/systemd/system/flowtapd.service", "lib/sysusers.d/flowtap.conf", "lib/tmpfiles.d/flowtap.conf"]

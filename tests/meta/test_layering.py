@@ -13,6 +13,7 @@ ALLOWED = {
     "client/trace": ["proto"],
     "client/cli": ["proto", "client/trace"],
     "client/annotate": ["proto"],
+    "client/functions": ["proto", "client/shim"],
     "client/slurm": [],
     "client/shim": ["proto"],
 }
