@@ -13,7 +13,7 @@ READS = {"read", "pread64", "fread"}
 WRITES = {"write", "pwrite64", "fprintf"}
 TRANSFERS = {"copy_file_range", "sendfile"}
 METADATA = {"open64", "openat64", "fstat", "lstat", "stat", "lseek64", "close", "fclose", "fsync", "rename", "unlink", "mkdir",
-            "access", "opendir", "readdir64", "closedir", "rmdir"}
+            "access", "fstatat", "opendir", "readdir", "readdir64", "closedir", "rmdir"}
 STREAMS = {"fclose"}
 STORED = {"regular", "directory", "block", "unknown"}
 
