@@ -36,6 +36,8 @@ struct ft_trace_reader_options {
     // reader. Called once for each by _open; may be NULL.
     struct ft_bytes (*rename)(void *context, struct ft_bytes name);
     void *rename_context;
+    // Of a set: which files are one over all its traces is not found out; it has none then. There may be millions.
+    bool skip_set_files;
 };
 #define FT_TRACE_MEMORY_DEFAULT ((size_t)1 << 30)
 

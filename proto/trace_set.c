@@ -220,7 +220,7 @@ static int open_found(struct ft_trace_set *set, const struct ft_walk *walk,
     if (ft_intern_init(&set->hosts) || ft_intern_init(&set->process_keys) || ft_intern_init(&set->thread_keys) ||
         ft_intern_init(&set->file_keys))
         return -ENOMEM;
-    rc = ft_set_unite(set);
+    rc = ft_set_unite(set, !options || !options->skip_set_files);
     if (rc == 0)
         rc = list_blocks(set);
     if (rc == 0)

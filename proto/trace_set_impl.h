@@ -43,6 +43,6 @@ struct ft_trace_set {
 };
 
 // Fills in hosts, processes, threads and files (trace_set_union.c). 0 or -ENOMEM.
-int ft_set_unite(struct ft_trace_set *set);
+int ft_set_unite(struct ft_trace_set *set, bool with_files);
 
 #endif

@@ -218,7 +218,7 @@ static int unite_files(struct ft_trace_set *set, uint32_t reader)
     return 0;
 }
 
-int ft_set_unite(struct ft_trace_set *set)
+int ft_set_unite(struct ft_trace_set *set, bool with_files)
 {
     int rc = 0;
 
@@ -233,7 +233,7 @@ int ft_set_unite(struct ft_trace_set *set)
         rc = find_parents(set);
     for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
         rc = unite_threads(set, i);
-        if (rc == 0)
+        if (rc == 0 && with_files)
             rc = unite_files(set, i);
     }
     set->file_count = set->file_keys.count;

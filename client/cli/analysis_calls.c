@@ -52,10 +52,20 @@ static unsigned group_of(const struct ft_trace_reader *reader, unsigned call)
 
 static struct ft_call_sum *sum_of_call(struct ft_calls *calls, const struct ft_trace_reader *reader, unsigned call)
 {
+    if (calls->known_of != reader) {
+        memset(calls->known, 0, sizeof(calls->known));
+        calls->known_of = reader;
+    }
+    if (call < FT_TRACE_CALL_MAX && calls->known[call] > 0) {
+        return &calls->items[calls->known[call] - 1];
+    }
     char room[32];
     const char *name = ft_call_name_find(reader, call, room, sizeof(room));
     struct ft_call_sum *sum = sum_of(calls, false, ft_call_name_category(reader, call), name);
     sum->group = group_of(reader, call);
+    if (call < FT_TRACE_CALL_MAX) {
+        calls->known[call] = (uint32_t)(sum - calls->items) + 1;
+    }
     return sum;
 }
 
@@ -230,4 +240,5 @@ void ft_calls_sort(struct ft_calls *calls)
     }
     ft_map_fini(&calls->index); /* the positions no longer hold */
     ft_map_init(&calls->index);
+    calls->known_of = NULL;
 }

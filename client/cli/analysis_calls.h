@@ -29,6 +29,8 @@ struct ft_calls {
     struct ft_call_sum *items;
     size_t count, space;
     struct ft_map index; /* kind, category, name */
+    const struct ft_trace_reader *known_of;
+    uint32_t known[FT_TRACE_CALL_MAX]; /* of that reader: position of its call's sum + 1; 0: not looked for yet */
     struct ft_sum read, write, metadata, other_io;
     uint64_t read_sizes[FT_LOG2_BUCKETS], write_sizes[FT_LOG2_BUCKETS]; /* of stored ones */
     uint64_t bad_blocks;                                                /* whose totals could not be read */

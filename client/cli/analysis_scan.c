@@ -248,10 +248,12 @@ static void end_files(struct ft_scan *scan, struct queue *queue, const struct ft
     ft_scan_join_files(scan, queue->shared, queue->shared_count, whole);
 }
 
-static void init_scan(struct ft_scan *scan, const struct ft_trace_set *set)
+static void init_scan(struct ft_scan *scan, const struct ft_trace_set *set, bool with_entries)
 {
     memset(scan, 0, sizeof(*scan));
-    ft_entries_read(&scan->entries, set);
+    if (with_entries) {
+        ft_entries_read(&scan->entries, set);
+    }
     scan->file_count = scan->entries.count;
     scan->process_count = ft_trace_set_process_count(set);
     scan->files = ft_cli_alloc((scan->file_count + 1) * sizeof(*scan->files));
@@ -276,7 +278,7 @@ static size_t most_file_ids(const struct ft_trace_set *set)
 int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
                        const struct ft_where *where, const struct ft_scan *whole, struct ft_progress *progress)
 {
-    init_scan(scan, set);
+    init_scan(scan, set, true);
     struct ft_scan_work common = {.set = set,
                                   .entries = &scan->entries,
                                   .calls = ft_scan_make_calls(set),
@@ -312,6 +314,25 @@ int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, uns
     free(queue.shared);
     free(blocks);
     return 0;
+}
+
+void ft_scan_read_none(struct ft_scan *scan, const struct ft_trace_set *set)
+{
+    size_t profiles;
+    ft_trace_set_profiles(set, &profiles);
+    init_scan(scan, set, profiles > 0);
+    scan->rows = ft_trace_set_events(set);
+    if (profiles == 0) {
+        return;
+    }
+    struct ft_scan_work common = {.set = set,
+                                  .entries = &scan->entries,
+                                  .calls = ft_scan_make_calls(set),
+                                  .files = scan->files,
+                                  .process_count = scan->process_count,
+                                  .place_count = most_file_ids(set)};
+    ft_scan_add_sums(scan, &common);
+    ft_scan_free_calls(common.calls, set);
 }
 
 int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts, struct ft_progress *progress)

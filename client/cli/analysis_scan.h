@@ -56,6 +56,8 @@ int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned 
  */
 int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
                        const struct ft_where *where, const struct ft_scan *whole, struct ft_progress *progress);
+/* What is known without a look at any event: their number, and what PROFILE frames tell of processes. */
+void ft_scan_read_none(struct ft_scan *scan, const struct ft_trace_set *set);
 void ft_scan_fini(struct ft_scan *scan);
 
 /* Files that were touched at all. */

@@ -9,7 +9,7 @@
 #include "client/cli/summary.h"
 
 struct values {
-    bool as_json;
+    bool as_json, is_quick;
     uint64_t top;
     const char *by;
 };
@@ -18,6 +18,8 @@ static const struct values defaults = {.top = 5};
 
 static const struct ft_option options[] = {
     {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
+    {FT_OPTION_FLAG, 'q', "quick", NULL, "what the heads of blocks hold alone: calls, bytes, sums of times, at once",
+     offsetof(struct values, is_quick), NULL},
     {FT_OPTION_COUNT, 'n', "top", "N", "rows of the tables of files, calls and processes (default: 5)",
      offsetof(struct values, top), NULL},
     {FT_OPTION_STRING, 'b', "by", "KEY,...",
@@ -31,18 +33,23 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
     struct ft_summary summary;
     struct ft_progress progress;
     struct ft_groups groups;
-    if (ft_report_open(paths, &set) != FT_STATUS_DONE) {
+    if ((look->is_quick ? ft_report_open_without_files : ft_report_open)(paths, &set) != FT_STATUS_DONE) {
         return FT_STATUS_FAILED;
     }
     memset(&summary, 0, sizeof(summary));
     summary.set = set;
+    summary.is_quick = look->is_quick;
     ft_progress_begin(&progress, "reading events", ft_trace_set_events(set));
     ft_calls_init(&summary.calls);
     ft_calls_read(&summary.calls, set);
     ft_calls_sort(&summary.calls);
-    ft_scan_read(&summary.scan, set,
-                 FT_SCAN_FILES | FT_SCAN_PROCESSES | FT_SCAN_UNIONS | FT_SCAN_PROCESS_TIMES | FT_SCAN_ACCESS,
-                 &progress);
+    if (look->is_quick) {
+        ft_scan_read_none(&summary.scan, set);
+    } else {
+        ft_scan_read(&summary.scan, set,
+                     FT_SCAN_FILES | FT_SCAN_PROCESSES | FT_SCAN_UNIONS | FT_SCAN_PROCESS_TIMES | FT_SCAN_ACCESS,
+                     &progress);
+    }
     ft_progress_end(&progress);
     ft_job_read(&summary.job, set, &summary.scan);
     summary.is_partial = ft_trace_set_is_partial(set) || summary.scan.bad_blocks || summary.calls.bad_blocks;
@@ -78,9 +85,12 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
 static int run(const void *values_untyped, const struct ft_strings *operands)
 {
     const struct values *values = values_untyped;
-    struct ft_summary_look look = {.as_json = values->as_json, .top = values->top};
+    struct ft_summary_look look = {.as_json = values->as_json, .is_quick = values->is_quick, .top = values->top};
     struct ft_group_keys keys;
     char error[128];
+    if (values->by && values->is_quick) {
+        return ft_cli_fail_usage("--quick does not look at events, as --by has to; give one of them");
+    }
     if (values->by && ft_group_keys_parse(&keys, values->by, error, sizeof(error)) < 0) {
         ft_group_keys_fini(&keys);
         return ft_cli_fail_usage("--by: %s", error);

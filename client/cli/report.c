@@ -65,11 +65,15 @@ static void warn_of_damage(const struct ft_trace_set *set)
     }
 }
 
-int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_set **out)
+static int open_set(const struct ft_strings *operands, bool skip_files, struct ft_trace_set **out)
 {
     struct ft_progress progress;
     struct ft_trace_reader_options options = {
-        .progress = show_progress, .progress_context = &progress, .rename = ft_functions_rename};
+        .progress = show_progress,
+        .progress_context = &progress,
+        .rename = ft_functions_rename,
+        .skip_set_files = skip_files,
+    };
     struct ft_trace_set_error error = {0};
     ft_progress_begin(&progress, "reading", 1);
     int status = ft_trace_set_open(operands->items, operands->count, &options, out, &error);
@@ -85,13 +89,28 @@ int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_se
     return status;
 }
 
-int ft_report_open(const struct ft_strings *operands, struct ft_trace_set **out)
+int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_set **out)
 {
-    int status = ft_report_open_quietly(operands, out);
+    return open_set(operands, false, out);
+}
+
+static int open_and_warn(const struct ft_strings *operands, bool skip_files, struct ft_trace_set **out)
+{
+    int status = open_set(operands, skip_files, out);
     if (status == FT_STATUS_DONE && ft_trace_set_is_partial(*out)) {
         warn_of_damage(*out);
     }
     return status;
+}
+
+int ft_report_open(const struct ft_strings *operands, struct ft_trace_set **out)
+{
+    return open_and_warn(operands, false, out);
+}
+
+int ft_report_open_without_files(const struct ft_strings *operands, struct ft_trace_set **out)
+{
+    return open_and_warn(operands, true, out);
 }
 
 static char *name_operands(const struct ft_strings *operands)

@@ -15,6 +15,8 @@
  * missing or damaged, one line of warning says so and the rest is read. Release with ft_trace_set_close().
  */
 int ft_report_open(const struct ft_strings *operands, struct ft_trace_set **out);
+/* The same; which files are one is not found out. */
+int ft_report_open_without_files(const struct ft_strings *operands, struct ft_trace_set **out);
 /* The same without that warning, for who tells it all. */
 int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_set **out);
 

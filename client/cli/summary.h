@@ -21,10 +21,18 @@ struct ft_summary {
     struct ft_job job;
     const struct ft_groups *groups; /* NULL: none are wanted */
     bool is_partial;
+    bool is_quick; /* no event was looked at: the scan knows their number alone */
 };
+
+/* Whether it is known when each event went on, and which came after which: of sums it is not. */
+static inline bool ft_summary_knows_times(const struct ft_summary *summary)
+{
+    return !summary->job.profiled && !summary->is_quick;
+}
 
 struct ft_summary_look {
     bool as_json;
+    bool is_quick;            /* what the heads of blocks hold alone */
     size_t top;               /* rows of each table */
     struct ft_group_keys *by; /* groups that are wanted, too; NULL: none */
     const char *title;        /* what the first line names; NULL: the paths */

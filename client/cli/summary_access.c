@@ -15,7 +15,7 @@ static void print_side(const struct ft_screen *screen, const struct ft_summary *
     uint64_t placed = counts->sequential[is_write] + counts->random[is_write];
     uint64_t small = ft_summary_small(is_write ? summary->calls.write_sizes : summary->calls.read_sizes);
     int64_t busy_ns = summary->scan.sweep.totals.total_ns[is_write ? FT_SWEEP_WRITE : FT_SWEEP_READ];
-    bool is_known = summary->job.profiled == 0; /* of sums neither time nor order are */
+    bool is_known = ft_summary_knows_times(summary);
     struct ft_unit_text share, text;
     if (sum->count == 0) {
         return;

@@ -49,7 +49,7 @@ void ft_summary_put_transfer(struct ft_json *json, const struct ft_summary *summ
     const struct ft_sum *sum = is_write ? &summary->calls.write : &summary->calls.read;
     const uint64_t *sizes = is_write ? summary->calls.write_sizes : summary->calls.read_sizes;
     int64_t busy_ns = summary->scan.sweep.totals.total_ns[is_write ? FT_SWEEP_WRITE : FT_SWEEP_READ];
-    bool is_known = !summary->job.profiled; /* of sums neither time nor order are */
+    bool is_known = ft_summary_knows_times(summary);
     ft_json_member_seconds_if(json, "busy_time", is_known, busy_ns);
     ft_json_member_double_if(json, "busy_bandwidth", is_known, rate(sum->bytes, busy_ns));
     ft_json_member_uint_if(json, "sequential", is_known, summary->scan.access.counts.sequential[is_write]);
@@ -74,8 +74,8 @@ void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary
     ft_json_key(json, "moved");
     ft_json_begin_object(json);
     ft_json_member_uint(json, "bytes", bytes);
-    ft_json_member_seconds_if(json, "busy_time", !summary->job.profiled, busy_ns);
-    ft_json_member_double_if(json, "busy_bandwidth", !summary->job.profiled, rate(bytes, busy_ns));
+    ft_json_member_seconds_if(json, "busy_time", ft_summary_knows_times(summary), busy_ns);
+    ft_json_member_double_if(json, "busy_bandwidth", ft_summary_knows_times(summary), rate(bytes, busy_ns));
     ft_json_end_object(json);
 }
 

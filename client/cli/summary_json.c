@@ -34,7 +34,7 @@ static void put_counts(struct ft_json *json, const struct ft_summary *summary)
     ft_json_member_uint(json, "processes", job->coverage.tasks);
     ft_json_member_uint(json, "images", ft_trace_set_process_count(summary->set));
     ft_json_member_uint(json, "threads", job->thread_count);
-    ft_json_member_uint(json, "files", ft_scan_count_files(&summary->scan));
+    ft_json_member_uint_if(json, "files", !summary->is_quick, ft_scan_count_files(&summary->scan));
 }
 
 static bool is_same(struct ft_bytes a, struct ft_bytes b)
@@ -189,15 +189,24 @@ static void put_unions(struct ft_json *json, const struct ft_sweep *sweep, bool 
                               total[FT_SWEEP_APP_IO] - sweep->totals.app_io_and_compute_ns);
 }
 
-static void put_unseen(struct ft_json *json, const struct ft_summary *summary)
+static void put_coverage(struct ft_json *json, const struct ft_job *job, bool is_known)
 {
-    const struct ft_job *job = &summary->job;
     ft_json_key(json, "coverage");
+    if (!is_known) {
+        ft_json_null(json);
+        return;
+    }
     ft_json_begin_object(json);
     ft_json_member_uint(json, "traced_bytes", job->coverage.traced_bytes);
     ft_json_member_uint(json, "kernel_bytes", job->coverage.kernel_bytes);
     ft_json_member_uint(json, "processes", job->coverage.known_tasks);
     ft_json_end_object(json);
+}
+
+static void put_unseen(struct ft_json *json, const struct ft_summary *summary)
+{
+    const struct ft_job *job = &summary->job;
+    put_coverage(json, job, !summary->is_quick);
     ft_report_json_gaps(json, job);
     ft_json_member_uint(json, "names_lost", job->names_lost);
     ft_json_member_uint(json, "settings_ignored", job->bad_values);
@@ -225,7 +234,7 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t t
     begin_sum(&json, "other_io", &summary->calls.other_io, false);
     ft_json_end_object(&json);
     ft_summary_put_moved(&json, summary);
-    put_unions(&json, &summary->scan.sweep, !summary->job.profiled);
+    put_unions(&json, &summary->scan.sweep, ft_summary_knows_times(summary));
     ft_summary_put_hottest(&json, summary, top);
     ft_summary_put_stragglers(&json, summary, top);
     put_unseen(&json, summary);

@@ -26,7 +26,7 @@ static void print_wall(const struct ft_screen *screen, const struct ft_summary *
     int64_t wall_ns = summary->job.has_span ? summary->job.end_ns - summary->job.start_ns : 0;
     int64_t io_ns = summary->scan.sweep.totals.total_ns[FT_SWEEP_IO];
     print_label(screen, "Wall time");
-    if (summary->job.profiled > 0) {
+    if (!ft_summary_knows_times(summary)) {
         fprintf(screen->out, "%s\n", ft_units_time(&wall, wall_ns));
         return;
     }
@@ -205,7 +205,7 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_summary
     if (job->gap_count > GAPS_MAX) {
         fprintf(screen->out, "%*s... (`flowtap processes` shows all)\n", LABEL_WIDTH, "");
     }
-    if (job->coverage.known_tasks > 0) {
+    if (job->coverage.known_tasks > 0 && !summary->is_quick) {
         struct ft_unit_text traced, kernel;
         print_label(screen, "Coverage");
         fprintf(screen->out, "%s traced where the kernel counted %s\n",
@@ -233,7 +233,7 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
         print_sum(&screen, "Other I/O", &summary->calls.other_io, true);
     }
     ft_summary_print_access(&screen, summary);
-    if (summary->job.profiled == 0) {
+    if (ft_summary_knows_times(summary)) {
         print_app(&screen, &summary->scan.sweep);
     }
     if (summary->groups) {

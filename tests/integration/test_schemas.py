@@ -68,6 +68,7 @@ def test_reports_of_made_traces(tmp_path, kind):
         check("processes", document("processes", path, "--by", by))
     check("processes", document("processes", path, "--where", "size>1"))
     check("summary", document("summary", path, "--by", "epoch,rank,cat"))
+    check("summary", document("summary", path, "--quick"))
 
 
 def test_reports_of_a_real_trace(tap):
