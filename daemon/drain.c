@@ -15,8 +15,8 @@
 #include "daemon/vfork.h"
 #include "proto/calls.h"
 
-// A few tenths of a second: more than a batch takes to copy, whatever the machine does meanwhile.
-#define LATE_TICKS_MAX (UINT64_C(1) << 30)
+// Seconds: more than a batch takes to copy, however busy the machine is.
+#define LATE_TICKS_MAX (UINT64_C(1) << 34)
 
 bool ft_drain_may_come(const struct ft_drain *drain, struct ft_process *process)
 {
