@@ -100,6 +100,7 @@ class Run:
             with open(self.go, "w", encoding="ascii") as line:
                 line.write("\n")
         elif self.when == "end":
+            self.wait_begun()
             self.wrote = self.load.stop()
         elif self.when == "next":
             self.daemon.kill()
@@ -111,12 +112,18 @@ class Run:
         sizes = {path: path.stat().st_size for path in files}
         harness.wait_until("more to be written", lambda: all(path.stat().st_size > size + 300 for path, size in sizes.items()))
 
+    def wait_begun(self):
+        most = 8 if self.when == "attach" else 1
+
+        def have_begun():
+            sizes = [path.stat().st_size for path in (self.tap.work / "load").iterdir()]
+            return sum(size > 10 for size in sizes) > most and sum(sizes) > 200
+        harness.wait_until("programs that have begun", have_begun)
+
     def stop_programs(self):
         if self.when == "end":
             return self.wrote
-        written = self.tap.work / "load"
-        most = 8 if self.when == "attach" else 1
-        harness.wait_until("programs that have begun", lambda: sum(p.stat().st_size > 10 for p in written.iterdir()) > most)
+        self.wait_begun()
         return self.load.stop()
 
     def finish(self, point):
