@@ -132,7 +132,7 @@ static int match_set(const char *pattern, size_t n, size_t *at, char byte)
 }
 
 /* The usual two-pointer match: a later star makes an earlier one's choice final, so it never backtracks twice. */
-static int match(const char *pattern, size_t pn, const char *path, size_t n)
+int ft_glob_match(const char *pattern, size_t pn, const char *path, size_t n)
 {
     size_t p = 0, i = 0, star = pn, retry = 0;
     while (i < n) {
@@ -172,7 +172,7 @@ static int match(const char *pattern, size_t pn, const char *path, size_t n)
 int ft_globs_match(const struct ft_globs *globs, const char *path, size_t n)
 {
     for (unsigned i = 0; i < globs->count; i++)
-        if (match(globs->entries[i].bytes, globs->entries[i].n, path, n))
+        if (ft_glob_match(globs->entries[i].bytes, globs->entries[i].n, path, n))
             return 1;
     return 0;
 }

@@ -25,6 +25,8 @@ void ft_globs_add_list(struct ft_globs *globs, const char *list);
 /* Takes empty components and `.` out of a path or a pattern, as is done with recorded names; the new length. */
 size_t ft_glob_squeeze(char *path, size_t n);
 int ft_glob_is_squeezed(const char *path, size_t n);
+/* One pattern. */
+int ft_glob_match(const char *pattern, size_t pn, const char *path, size_t n);
 int ft_globs_match(const struct ft_globs *globs, const char *path, size_t n);
 
 #endif

@@ -66,11 +66,13 @@ static ft_function *function_at(const struct ft_object *object, const ElfW(Sym) 
     return (ft_function *)address;
 }
 
-/* A search: ends where *found is the default version. */
+/* A search: ends where `found` is the default version, or counts all of that name. */
 struct search {
     const struct ft_object *object;
     const char *name;
-    ft_function *found;
+    const ElfW(Sym) * found;
+    unsigned count;
+    int counts_all;
 };
 
 static int is_found(struct search *search, uint32_t index)
@@ -82,8 +84,9 @@ static int is_found(struct search *search, uint32_t index)
         return 0;
     int is_default = object->versions == NULL || (object->versions[index] & 0x8000) == 0;
     if (is_default || search->found == NULL)
-        search->found = function_at(object, symbol);
-    return is_default;
+        search->found = symbol;
+    search->count++;
+    return is_default && !search->counts_all;
 }
 
 static void find_by_gnu_hash(struct search *search, uint32_t hash)
@@ -127,14 +130,28 @@ static void find_by_sysv_hash(struct search *search)
             return;
 }
 
+static void find(struct search *search, uint32_t hash)
+{
+    if (search->object->symbols == NULL || search->object->strings == NULL)
+        return;
+    if (search->object->gnu_hash != NULL)
+        find_by_gnu_hash(search, hash);
+    else if (search->object->sysv_hash != NULL)
+        find_by_sysv_hash(search);
+}
+
 ft_function *ft_object_find(const struct ft_object *object, const char *name, uint32_t hash)
 {
-    struct search search = {object, name, NULL};
-    if (object->symbols == NULL || object->strings == NULL)
-        return NULL;
-    if (object->gnu_hash != NULL)
-        find_by_gnu_hash(&search, hash);
-    else if (object->sysv_hash != NULL)
-        find_by_sysv_hash(&search);
+    struct search search = {.object = object, .name = name};
+    find(&search, hash);
+    return search.found != NULL ? function_at(object, search.found) : NULL;
+}
+
+const ElfW(Sym) *
+    ft_object_find_symbol(const struct ft_object *object, const char *name, uint32_t hash, unsigned *count)
+{
+    struct search search = {.object = object, .name = name, .counts_all = 1};
+    find(&search, hash);
+    *count = search.count;
     return search.found;
 }

@@ -122,6 +122,12 @@ ft_function *ft_real_resolve(unsigned call)
     return found;
 }
 
+ft_function *ft_real_find(const char *name)
+{
+    const struct link_map *own = own_map();
+    return own != NULL ? find_behind(own, name) : NULL;
+}
+
 ft_function *ft_real_in_vdso(const char *name)
 {
     for (const struct link_map *map = first_map(); map != NULL; map = map->l_next) {

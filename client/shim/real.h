@@ -22,6 +22,8 @@ FT_HOT ft_function *ft_real(unsigned call)
     return ft_likely(real != NULL) ? real : ft_real_resolve(call);
 }
 
+/* The same for any other function, each time. */
+ft_function *ft_real_find(const char *name);
 ft_function *ft_real_in_vdso(const char *name);
 /* 1 where another copy of this library stands before this one in link order: this one stays out of the way. */
 int ft_real_is_second_copy(void);
