@@ -91,7 +91,10 @@ SHIM_ONLY_CFLAGS := -U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS -fvisibility=hidden -f
                     -fasynchronous-unwind-tables -fexceptions -fno-tree-vectorize -fno-tree-slp-vectorize
 # "rep stos" takes longer to start than the small structs of a slow path take to clear.
 SHIM_ARCH_CFLAGS = $(if $(findstring clang,$(CC)),,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mmemset-strategy=unrolled_loop:-1:noalign))
-SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) $(POINTS) $(SHIM_SANITIZE) -O2 -fPIC -ftls-model=initial-exec
+# The upper halves of vector registers may hold arguments of a call that is looked at: nothing here may clear them.
+SHIM_VECTOR_CFLAGS = $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mno-avx)
+SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) $(POINTS) $(SHIM_SANITIZE) -O2 -fPIC -ftls-model=initial-exec \
+              $(SHIM_VECTOR_CFLAGS)
 SHIM_LDFLAGS = -shared -Wl,-soname,libflowtap-preload.so -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,defs \
                -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libgcc $(SHIM_START_LDFLAGS) $(LDFLAGS)
 # Each mapping and each page touched costs every program that starts: one mapping for what is not written, variables in

@@ -24,6 +24,8 @@
     X(FLOWTAP_INCLUDE, "patterns of paths to record, separated by colons; none: all of them") \
     X(FLOWTAP_EXCLUDE, "patterns of paths not to record, separated by colons")                \
     X(FLOWTAP_MODE, "trace, profile or off")                                                  \
+    X(FLOWTAP_FUNCTIONS, "library:functions of libraries to record, separated by semicolons") \
+    X(FLOWTAP_LEVELS, "0: no spans of MPI-IO, HDF5 and NetCDF")                               \
     X(FLOWTAP_DEBUG, "1: attaching says on stderr what it does")
 
 enum ft_setting {
@@ -40,6 +42,7 @@ enum ft_setting_use {
 
 enum {
     FT_SETTING_GLOBS_MAX = 32,          /* patterns of a list; to exclude, the policy file's are among them */
+    FT_SETTING_FUNCTIONS_MAX = 32,      /* rules of FLOWTAP_FUNCTIONS */
     FT_SETTING_TAGS_MAX = 64,           /* tags of a process */
     FT_SETTING_JOB_BYTES_MAX = 200,     /* of FLOWTAP_JOB; what is longer is cut */
     FT_SETTING_CLAIMS_BYTES_MAX = 16384 /* of all variables that a process tells of itself; others are left out */
@@ -96,6 +99,14 @@ static inline enum ft_setting_use ft_setting_use_of_debug(const char *value)
     return ft_setting_use_of_on(value);
 }
 
+/* 0: none of the functions that are recorded without being named. */
+static inline enum ft_setting_use ft_setting_use_of_levels(const char *value)
+{
+    if (ft_setting_is(value, "0"))
+        return FT_SETTING_OFF;
+    return ft_setting_is(value, "1") || ft_setting_is(value, "") ? FT_SETTING_USED : FT_SETTING_IGNORED;
+}
+
 /* Takes the next item off a list; 0 at its end. An item may be empty. */
 static inline int ft_setting_next(const char **list, const char *end, char separator, const char **item, size_t *n)
 {
@@ -120,6 +131,37 @@ static inline int ft_setting_glob_is_relative(const char *pattern)
 static inline enum ft_setting_use ft_setting_use_of_glob(size_t n, unsigned count)
 {
     return n < FT_PAGE_BYTES && count < FT_SETTING_GLOBS_MAX ? FT_SETTING_USED : FT_SETTING_IGNORED;
+}
+
+/* A rule of FLOWTAP_FUNCTIONS: [category=]library:function[,function]…, both as patterns. */
+struct ft_setting_rule {
+    const char *category, *library, *functions; /* category_n 0: none is given */
+    size_t category_n, library_n, functions_n;
+};
+
+/* One item of it, where `count` were taken by now. Empty ones are skipped, not ignored. */
+static inline enum ft_setting_use ft_setting_use_of_rule(const char *item, size_t n, size_t count,
+                                                         struct ft_setting_rule *rule)
+{
+    size_t colon = 0, equals = 0, names = 0;
+    while (colon < n && item[colon] != ':')
+        colon++;
+    while (equals < colon && item[equals] != '=')
+        equals++;
+    int has_category = equals < colon;
+    size_t first = has_category ? equals + 1 : 0;
+    for (size_t i = colon + 1; i < n; i++)
+        names += item[i] != ',';
+    if (colon >= n || first == colon || (has_category && equals == 0) || names == 0 ||
+        count >= FT_SETTING_FUNCTIONS_MAX)
+        return FT_SETTING_IGNORED;
+    *rule = (struct ft_setting_rule){.category = item,
+                                     .category_n = has_category ? equals : 0,
+                                     .library = item + first,
+                                     .library_n = colon - first,
+                                     .functions = item + colon + 1,
+                                     .functions_n = n - colon - 1};
+    return FT_SETTING_USED;
 }
 
 /* One item of FLOWTAP_TAGS, where `count` were taken by now. Empty ones are skipped, not ignored. */

@@ -75,6 +75,10 @@ ft_doctor_check ft_doctor_socket, ft_doctor_policy, ft_doctor_attached;
 ft_doctor_check ft_doctor_output, ft_doctor_work, ft_doctor_spool;
 ft_doctor_check ft_doctor_command, ft_doctor_try, ft_doctor_trace;
 
+/* doctor_functions.c. FLOWTAP_FUNCTIONS, FLOWTAP_LEVELS. */
+void ft_doctor_functions(struct ft_doctor *doctor, const char *value);
+void ft_doctor_levels(struct ft_doctor *doctor, const char *value);
+
 /* Takes the FLOWTAP variables from a list of NAME=VALUE, which must live on. */
 void ft_doctor_read_settings(struct ft_doctor *doctor, char *const *environment);
 void ft_doctor_release_findings(struct ft_doctor *doctor);

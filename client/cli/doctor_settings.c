@@ -221,9 +221,14 @@ void ft_doctor_settings(struct ft_doctor *doctor)
         enum ft_setting which;
         void (*check)(struct ft_doctor *doctor, const char *value);
     } rows[] = {
-        {FT_SETTING_FLOWTAP, check_on},        {FT_SETTING_FLOWTAP_SOCKET, check_socket},
-        {FT_SETTING_FLOWTAP_MODE, check_mode}, {FT_SETTING_FLOWTAP_TAGS, check_tags},
-        {FT_SETTING_FLOWTAP_JOB, check_job},   {FT_SETTING_FLOWTAP_DEBUG, check_debug},
+        {FT_SETTING_FLOWTAP, check_on},
+        {FT_SETTING_FLOWTAP_SOCKET, check_socket},
+        {FT_SETTING_FLOWTAP_MODE, check_mode},
+        {FT_SETTING_FLOWTAP_TAGS, check_tags},
+        {FT_SETTING_FLOWTAP_JOB, check_job},
+        {FT_SETTING_FLOWTAP_DEBUG, check_debug},
+        {FT_SETTING_FLOWTAP_FUNCTIONS, ft_doctor_functions},
+        {FT_SETTING_FLOWTAP_LEVELS, ft_doctor_levels},
     };
     size_t before = doctor->finding_count;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

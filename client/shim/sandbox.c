@@ -5,6 +5,7 @@
  */
 #include "client/shim/clock.h"
 #include "client/shim/environment.h"
+#include "client/shim/levels.h"
 #include "client/shim/name.h"
 #include "client/shim/real.h"
 #include "client/shim/shapes.h"
@@ -41,6 +42,7 @@ static void prepare(void)
     ft_ring_prepare(CHUNKS_TAKEN);
     ft_thread_prepare(LINES_TAKEN);
     ft_tags_prepare();
+    ft_levels_prepare();
     ft_name_cwd();
     ft_fd_name_all(FDS_NAMED);
 }

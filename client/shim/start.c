@@ -3,6 +3,7 @@
 
 #include "client/shim/attach.h"
 #include "client/shim/hot.h"
+#include "client/shim/levels.h"
 #include "client/shim/real.h"
 #include "client/shim/settings.h"
 #include "client/shim/stdio_state.h"
@@ -71,6 +72,7 @@ __attribute__((constructor)) static void start(int count, char **argv, char **en
     has_started = 1;
     if (ft_thread.mode == FT_MODE_NEW)
         ft_enter_slow();
+    ft_levels_start();
 }
 
 __attribute__((destructor)) static void finish(void)

@@ -3,6 +3,7 @@
  * Ways past the wrappers: raw system calls, objects that find libc before the shim. Their calls make no events; that
  * they were there is a gap, and what they do to descriptors is followed as far as it can be.
  */
+#include "client/shim/levels.h"
 #include "client/shim/name.h"
 #include "client/shim/reach.h"
 #include "client/shim/real.h"
@@ -207,6 +208,7 @@ __attribute__((visibility("hidden"))) ft_function *ft_hook_dlopen(const char *pa
 {
     if ((flags & RTLD_DEEPBIND) && may_load(path, flags))
         put_named_gap(FT_SHIM_GAP_DEEPBIND, path);
+    ft_levels_opening();
     return ft_real(FT_CALL_ID_dlopen);
 }
 

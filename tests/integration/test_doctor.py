@@ -68,6 +68,9 @@ def test_wrong_usage(words):
     ({"FLOWTAP_INCLUDE": "/etc/../etc/*"}, "filters", ["`..`"]),
     ({"FLOWTAP_INCLUDE": "/etc/*", "FLOWTAP_EXCLUDE": "/e*"}, "filters", ["cover all"]),
     ({"FLOWTAP_EXCLUDE": "/*"}, "filters", ["cover every path"]),
+    ({"FLOWTAP_FUNCTIONS": "libc.so.6:f;libx"}, "settings", ["1 of 2 rules ignored", "'libx'"]),
+    ({"FLOWTAP_FUNCTIONS": ";".join(["libc.so.6:f"] * 33)}, "settings", ["1 of 33", "more than 32"]),
+    ({"FLOWTAP_LEVELS": "all"}, "settings", ["FLOWTAP_LEVELS='all' is ignored"]),
     ({"FLOWTAP_EXCLUDE": ":".join(f"/etc/{i}*" for i in range(33))}, "filters", ["'/etc/32*'", "more than 32"]),
     ({"LD_PRELOAD": "/no/libflowtap-preload.so"}, "preload", ["/no/libflowtap-preload.so", "No such file", str(harness.PRELOAD)]),
     ({"LD_PRELOAD": "libflowtap-preload.so"}, "preload", ["without a path"]),
@@ -84,6 +87,9 @@ def test_an_environment_with_one_fault_has_one_problem(tap, changes, name, words
     ({"FLOWTAP_JOB": "j" * 300}, "settings", ["cut after 200 of its 300 bytes"]),
     ({"FLOWTAP_DEBUG": "1"}, "settings", ["FLOWTAP_DEBUG"]),
     ({"FLOWTAP_TAGS": ",,"}, "settings", ["holds no tag"]),
+    ({"FLOWTAP_FUNCTIONS": ";"}, "settings", ["holds no rule"]),
+    ({"FLOWTAP_FUNCTIONS": "libno_such.so:f*"}, "settings", ["'libno_such.so'", "usually"]),
+    ({"FLOWTAP_LEVELS": "0"}, "settings", ["no spans of MPI-IO"]),
     ({"FLOWTAP_INCLUDE": ":::"}, "filters", ["FLOWTAP_INCLUDE holds no pattern"]),
     ({"FLOWTAP_EXCLUDE": "/no/such/*"}, "filters", ["FLOWTAP_EXCLUDE", "cannot match"]),
     ({"FLOWTAP_INCLUDE": "/etc/*:/etc/hostname", "FLOWTAP_EXCLUDE": "/etc/host*"}, "filters", ["1 of the 2"]),
@@ -98,11 +104,12 @@ def test_what_is_only_good_to_know_is_a_note(tap, changes, name, words):
 
 ODD = [b"", b" ", b",", b"a,b", b"x" * 10_000, b"\xff\xfe=\xff", b":::", b"===", b"/", b"%s%n%d", b"a\nb=c", b"-1",
        b"/a:" * 40, b"k=v," * 70, b"/" + b"x" * 98, b"/" + b"x" * 99, b"off ", b"Trace", b"profile", b"1", b"01",
-       b"/" + b"y" * 4094, b"/" + b"y" * 4095, b"y" * 4090, b"a=b" * 6000]
+       b"/" + b"y" * 4094, b"c=l:f;=l:f;c=:f;l:;l:,;:f;;", b"l:*;" * 40, b"/" + b"y" * 4095, b"y" * 4090, b"a=b" * 6000]
 
 
 @pytest.mark.parametrize("variable", ["FLOWTAP_JOB", "FLOWTAP_WORKFLOW", "FLOWTAP_TAGS", "FLOWTAP_INCLUDE",
-                                      "FLOWTAP_EXCLUDE", "FLOWTAP_MODE", "FLOWTAP_DEBUG"])
+                                      "FLOWTAP_EXCLUDE", "FLOWTAP_MODE", "FLOWTAP_DEBUG", "FLOWTAP_FUNCTIONS",
+                                      "FLOWTAP_LEVELS"])
 def test_what_doctor_says_is_ignored_is_what_the_recorder_counts(tap, variable):
     daemon = tap.daemon()
     said = []

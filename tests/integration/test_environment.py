@@ -9,7 +9,7 @@ import pytest
 import harness
 
 VARIABLES = ("FLOWTAP", "FLOWTAP_SOCKET", "FLOWTAP_JOB", "FLOWTAP_WORKFLOW", "FLOWTAP_TAGS", "FLOWTAP_INCLUDE",
-             "FLOWTAP_EXCLUDE", "FLOWTAP_MODE", "FLOWTAP_DEBUG", "FLOWTAP_UNKNOWN")
+             "FLOWTAP_EXCLUDE", "FLOWTAP_MODE", "FLOWTAP_FUNCTIONS", "FLOWTAP_LEVELS", "FLOWTAP_DEBUG", "FLOWTAP_UNKNOWN")
 ODD = {
     "empty": b"", "space": b" ", "comma": b",", "list": b"a,b", "long": b"x" * 10_000, "bytes": b"\xff\xfe=\xff",
     "colons": b":::", "equals": b"===", "slash": b"/", "percent": b"%s%n%d", "newline": b"a\nb=c", "number": b"-1",
@@ -21,6 +21,8 @@ EVERY = {why: 1 for why in ODD}
 IGNORED = {
     "FLOWTAP_MODE": EVERY,
     "FLOWTAP_DEBUG": {**EVERY, "empty": 0},
+    "FLOWTAP_FUNCTIONS": {**EVERY, "empty": 0},
+    "FLOWTAP_LEVELS": {**EVERY, "empty": 0},
     "FLOWTAP_TAGS": {**EVERY, "empty": 0, "comma": 0, "list": 2, "newline": 0, "longer than a page of words": 1500 - 64,
                      "bytes": 0},
     "FLOWTAP_INCLUDE": {"long": 1, "longer than a page of words": 1},

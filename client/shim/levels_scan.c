@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * When the slots of which objects are looked at: at the start where a library that a rule names is there, and after
+ * dlopen, when the program asks for a symbol or opens the next one. Each object once.
+ * dl_iterate_phdr keeps the others from loading and unloading meanwhile: one look is one call of it. It is the one
+ * function of libc that is called here, as unwinders do, and only from within the program's own calls to ld.so.
+ */
+#include "client/shim/levels_object.h"
+
+FT_TABLE uint8_t ft_levels_are_pending;
+
+#if FT_LEVELS_ARE_HERE
+
+#include "client/shim/hot.h"
+#include "client/shim/levels_args.h"
+#include "client/shim/levels_rules.h"
+#include "client/shim/settings.h"
+
+#include <sys/mman.h>
+
+enum {
+    SEEN_MAX = 1024,
+    GET_SHADOW_STACK = 0x5005, /* ARCH_SHSTK_STATUS: <asm/prctl.h> of Linux 6.6 */
+    HAS_SHADOW_STACK = 1,
+};
+
+typedef int iterate(int (*see)(struct dl_phdr_info *, size_t, void *), void *data);
+
+FT_TABLE static uint8_t levels_are_read, levels_are_on, levels_is_looking;
+FT_TABLE static unsigned levels_first_count;
+FT_TABLE static uint64_t levels_seen[SEEN_MAX]; /* where an object was loaded that was looked at */
+FT_TABLE static unsigned levels_seen_count;
+FT_TABLE static unsigned long long levels_loads, levels_unloads;
+
+static iterate *iterator(void)
+{
+    return (iterate *)ft_real_find("dl_iterate_phdr");
+}
+
+static int is_seen(uint64_t base)
+{
+    for (unsigned i = 0; i < levels_seen_count; i++)
+        if (levels_seen[i] == base)
+            return 1;
+    return 0;
+}
+
+static void note_seen(uint64_t base)
+{
+    if (levels_seen_count < SEEN_MAX)
+        levels_seen[levels_seen_count++] = base;
+}
+
+static int is_own(const struct ft_levels_object *object)
+{
+    uint64_t own = (uint64_t)(uintptr_t)ft_levels_entries;
+    return own >= object->begin && own < object->end;
+}
+
+/* How many objects there are, and whether a new one has slots to look at. */
+struct survey {
+    unsigned count;
+    int is_worth_it;
+};
+
+static int survey_one(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct survey *survey = data;
+    struct ft_levels_object object;
+    (void)size;
+    survey->count++;
+    if (is_seen(info->dlpi_addr))
+        return 0;
+    ft_levels_object_read(&object, info);
+    if (!is_own(&object) && ft_levels_slots_are_wanted(&object))
+        survey->is_worth_it = 1;
+    else
+        note_seen(info->dlpi_addr);
+    return 0;
+}
+
+static int gather_one(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct ft_levels_objects *objects = data;
+    (void)size;
+    ft_levels_object_read(&objects->items[objects->count++], info);
+    return 0;
+}
+
+static void look_at_all(iterate *all)
+{
+    struct survey survey = {0};
+    all(survey_one, &survey);
+    size_t bytes = survey.count * sizeof(struct ft_levels_object);
+    if (!survey.is_worth_it)
+        return;
+    long made = ft_sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (made < 0 && made > -4096)
+        return;
+    struct ft_levels_objects objects = {.items = (struct ft_levels_object *)made, .first_count = levels_first_count};
+    all(gather_one, &objects);
+    for (unsigned i = 0; i < objects.count; i++) {
+        uint64_t base = objects.items[i].elf.base;
+        if (is_seen(base))
+            continue;
+        ft_levels_slots_take(&objects, &objects.items[i]);
+        note_seen(base);
+    }
+    ft_sys(SYS_munmap, made, bytes);
+}
+
+/* With the first object, for all of them. */
+static int look_once(struct dl_phdr_info *info, size_t size, void *data)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
+        if (info->dlpi_adds == levels_loads && info->dlpi_subs == levels_unloads)
+            return 1;
+        if (info->dlpi_subs != levels_unloads) /* another may have come to where one was */
+            levels_seen_count = 0;
+        levels_loads = info->dlpi_adds;
+        levels_unloads = info->dlpi_subs;
+    }
+    look_at_all((iterate *)data);
+    return 1;
+}
+
+static void look(void)
+{
+    iterate *all = iterator();
+    if (all == NULL || __atomic_exchange_n(&levels_is_looking, 1, __ATOMIC_ACQUIRE))
+        return;
+    all(look_once, (void *)all);
+    __atomic_store_n(&levels_is_looking, 0, __ATOMIC_RELEASE);
+}
+
+static int count_one(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)info;
+    (void)size;
+    ++*(unsigned *)data;
+    return 0;
+}
+
+static int is_wanted_at_start(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    (void)data;
+    return info->dlpi_name != NULL && ft_levels_rules_want_at_start(ft_levels_object_name(info->dlpi_name));
+}
+
+static int has_shadow_stack(void)
+{
+    uint64_t features = 0;
+    return ft_sys(SYS_arch_prctl, GET_SHADOW_STACK, &features) == 0 && (features & HAS_SHADOW_STACK);
+}
+
+static int may_look(void)
+{
+    return ft_enter() && !ft_process.sandboxed && ft_thread.vfork_depth == 0;
+}
+
+/* Once, before anything was opened. */
+static void read_rules(iterate *all)
+{
+    levels_are_read = 1;
+    if (ft_levels_rules_read() == 0)
+        return;
+    if (has_shadow_stack()) {
+        ft_debug_say("functions of libraries are not recorded: there is a shadow stack", 1);
+        return;
+    }
+    all(count_one, &levels_first_count);
+    ft_levels_args_start();
+    levels_are_on = 1;
+}
+
+/* Most programs have no such library: then nothing is written, since each page that is costs a fault. */
+void ft_levels_start(void)
+{
+    iterate *all = ft_is_attached() && may_look() ? iterator() : NULL;
+    if (all == NULL || (!ft_levels_rules_are_given() && !all(is_wanted_at_start, NULL)))
+        return;
+    read_rules(all);
+    if (levels_are_on)
+        look();
+}
+
+void ft_levels_opening(void)
+{
+    iterate *all = may_look() ? iterator() : NULL;
+    if (all == NULL)
+        return;
+    if (!levels_are_read)
+        read_rules(all);
+    if (!levels_are_on)
+        return;
+    look();
+    ft_levels_are_pending = 1;
+}
+
+__attribute__((visibility("hidden"))) void ft_levels_loaded(void)
+{
+    if (!may_look())
+        return;
+    ft_levels_are_pending = 0;
+    look();
+}
+
+#else
+
+void ft_levels_start(void)
+{
+}
+
+void ft_levels_opening(void)
+{
+}
+
+void ft_levels_loaded(void)
+{
+}
+
+#endif
