@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/cli/analysis_count.h"
+#include "client/cli/analysis_spans.h"
 #include "client/cli/cli.h"
 
 enum { NO_SLOT = UINT32_MAX };
@@ -110,21 +111,13 @@ static void add_call(struct ft_groups_block *block, struct ft_groups_slot *slot,
     }
 }
 
-static bool is_named(struct ft_bytes bytes, const char *name)
-{
-    return bytes.len == strlen(name) && memcmp(bytes.data, name, bytes.len) == 0;
-}
-
 static void add_span(struct ft_groups_block *block, struct ft_groups_slot *slot, size_t reader, uint32_t category_id,
                      int64_t start_ns, int64_t end_ns)
 {
-    struct ft_bytes category = ft_trace_reader_name(ft_trace_set_reader(block->pass->set, reader), category_id);
+    unsigned sweeps = ft_spans_sweeps(ft_trace_reader_name(ft_trace_set_reader(block->pass->set, reader), category_id));
     slot->sums.spans++;
-    ft_intervals_add(&slot->block.lists[FT_SWEEP_APP], start_ns, end_ns);
-    if (is_named(category, "compute")) {
-        ft_intervals_add(&slot->block.lists[FT_SWEEP_COMPUTE], start_ns, end_ns);
-    } else if (is_named(category, "io") || is_named(category, "data")) {
-        ft_intervals_add(&slot->block.lists[FT_SWEEP_APP_IO], start_ns, end_ns);
+    for (; sweeps != 0; sweeps &= sweeps - 1) {
+        ft_intervals_add(&slot->block.lists[__builtin_ctz(sweeps)], start_ns, end_ns);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "client/cli/analysis_count.h"
 #include "client/cli/analysis_scan_part.h"
+#include "client/cli/analysis_spans.h"
 #include "client/cli/cli.h"
 
 /* Times of a file are untrusted: kept where sums of them cannot overflow. */
@@ -26,20 +27,12 @@ int64_t ft_scan_part_realtime(const struct ft_scan_part *part, int64_t mono_ns)
     return clamp(mono_ns + part->realtime_offset_ns);
 }
 
-static bool is_named(struct ft_bytes bytes, const char *name)
-{
-    return bytes.len == strlen(name) && memcmp(bytes.data, name, bytes.len) == 0;
-}
-
 static void add_span(struct ft_scan_part *part, const struct ft_rows *rows, size_t i)
 {
-    struct ft_bytes category = ft_trace_reader_name(part->reader, rows->category[i]);
+    unsigned sweeps = ft_spans_sweeps(ft_trace_reader_name(part->reader, rows->category[i]));
     int64_t start = ft_scan_part_realtime(part, rows->start_ns[i]), end = clamp(start + rows->dur_ns[i]);
-    ft_busy_add_span(&part->busy, FT_SWEEP_APP, start, end);
-    if (is_named(category, "compute")) {
-        ft_busy_add_span(&part->busy, FT_SWEEP_COMPUTE, start, end);
-    } else if (is_named(category, "io") || is_named(category, "data")) {
-        ft_busy_add_span(&part->busy, FT_SWEEP_APP_IO, start, end);
+    for (; sweeps != 0; sweeps &= sweeps - 1) {
+        ft_busy_add_span(&part->busy, (enum ft_sweep_kind)__builtin_ctz(sweeps), start, end);
     }
 }
 
