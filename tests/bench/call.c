@@ -2,7 +2,7 @@
 /*
  * Cost of one call: `call WHAT BATCHES THREADS` makes batches of 100 calls in each thread and prints nanoseconds of
  * processor time per call: the quickest batch, the median batch, the mean. WHAT: pread1 (1 byte, tmpfs), pread4k,
- * lseek, fprintf, open (open and close). With a fourth argument it stays until its input ends.
+ * lseek, fprintf, open (open and close), zlibVersion (a function of a library that does next to nothing). With a fourth argument it stays until its input ends.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { BATCH = 100, THREADS_MAX = 64 };
 
@@ -45,6 +46,10 @@ static void run_batch(char *buffer, FILE *sink)
     case 'l':
         for (int j = 0; j < BATCH; j++)
             (void)lseek(file, j, SEEK_SET);
+        break;
+    case 'z':
+        for (int j = 0; j < BATCH; j++)
+            (void)zlibVersion();
         break;
     case 'f':
         for (int j = 0; j < BATCH; j++)
