@@ -117,6 +117,8 @@ static void fill_record(const struct ft_drain *drain, const struct ft_process *p
         .argv_count = argv_count,
         .cwd = process->cwd,
         .job = ft_identity_record(&process->identity),
+        .tags = process->tags,
+        .tags_count = process->tags_count,
         .emitted = vfork->rows,
         .stored = vfork->rows,
     };

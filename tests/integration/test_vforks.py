@@ -53,6 +53,15 @@ def test_children_of_vfork_children(tap):
     assert starts[parent] < starts[one] < starts[three]
 
 
+@pytest.mark.parametrize("how", ["changes", "clone", "nested"])
+def test_a_child_has_the_tags_that_its_parent_began_with(tap, how):
+    trace = tap.run([harness.program("vforks"), how], options=["--tag", "run=7", "--tag", "phase=a b"], deadline=120)
+    tags = {"run": "7", "phase": "a b"}
+    assert len({e["pid"] for e in trace.events()}) > 1
+    assert [e for e in trace.events() if e.get("tags") != tags] == []
+    assert [p for p in trace.processes() if p["tags"] != tags] == []
+
+
 def test_vfork_by_a_pointer(tap):
     trace, parent, events = run(tap, "pointer")
     child = trace.image("/true")["pid"]
