@@ -79,34 +79,45 @@ static struct ft_event *get_row(struct ft_profile *profile, const struct ft_even
         *bucket = (uint32_t)profile->count;
     }
     profile->last = *bucket - 1;
+    profile->last_total = NULL;
     return &profile->rows[profile->last];
 }
 
-// Adds to the totals of the head; gives them up where there are too many keys.
-static int add_up(struct ft_profile *profile, const struct ft_event *event, uint8_t file_class, uint8_t file2_class)
+// The total of the head that an event counts to; NULL on -ENOMEM, or where there are too many keys (has_many_keys).
+static struct ft_trace_aggregate *find_total(struct ft_profile *profile, const struct ft_event *event,
+                                             uint8_t file_class, uint8_t file2_class)
 {
-    const struct ft_trace_aggregate key = {
-        .call = event->call,
-        .kind = event->kind,
-        .file_class = file_class,
-        .file2_class = file2_class,
-        .name = event->name,
-        .category = event->category,
-    };
-    struct ft_trace_aggregate *aggregate;
+    struct ft_trace_aggregate key; // without its sums: they are a thousand bytes, and nobody reads them
+    struct ft_trace_aggregate *total;
     size_t count;
 
-    if (profile->has_many_keys)
-        return 0;
+    key.call = event->call;
+    key.kind = event->kind;
+    key.file_class = file_class;
+    key.file2_class = file2_class;
+    key.name = event->name;
+    key.category = event->category;
     if (!profile->aggregator && !(profile->aggregator = ft_aggregator_create()))
-        return -ENOMEM;
-    aggregate = ft_aggregator_get(profile->aggregator, &key);
-    if (!aggregate) {
+        return NULL;
+    total = ft_aggregator_get(profile->aggregator, &key);
+    if (!total) {
         ft_aggregator_all(profile->aggregator, &count);
         profile->has_many_keys = count == FT_AGGREGATE_KEYS_MAX;
-        return profile->has_many_keys ? 0 : -ENOMEM;
     }
-    ft_aggregate_add(aggregate, (uint64_t)event->dur_ns, event->has & FT_HAS_BYTES, event->bytes,
+    return total;
+}
+
+// Adds to the totals of the head; gives them up where there are too many keys. The event is of row `last`.
+static int add_up(struct ft_profile *profile, const struct ft_event *event, uint8_t file_class, uint8_t file2_class)
+{
+    if (profile->has_many_keys)
+        return 0;
+    if (!profile->last_total) {
+        profile->last_total = find_total(profile, event, file_class, file2_class);
+        if (!profile->last_total)
+            return profile->has_many_keys ? 0 : -ENOMEM;
+    }
+    ft_aggregate_add(profile->last_total, (uint64_t)event->dur_ns, event->has & FT_HAS_BYTES, event->bytes,
                      event->has & FT_HAS_ERR && event->err != 0);
     return 0;
 }
@@ -143,6 +154,7 @@ void ft_profile_reset(struct ft_profile *profile)
         memset(profile->buckets, 0, profile->bucket_count * sizeof(*profile->buckets));
     profile->count = 0;
     profile->last = 0;
+    profile->last_total = NULL;
     profile->events = 0;
     profile->has_many_keys = false;
     if (profile->aggregator)

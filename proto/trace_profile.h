@@ -20,7 +20,8 @@ struct ft_profile {
     uint32_t last; // row of the event before
     uint64_t events;
     struct ft_aggregator *aggregator;
-    bool has_many_keys; // too many for totals in the head
+    struct ft_trace_aggregate *last_total; // that row `last` counts to; NULL: to be looked up
+    bool has_many_keys;                    // too many for totals in the head
 };
 
 // Adds an event, whose ids the writer has checked and whose files are of these classes. 0 or -ENOMEM, and nothing changed.
