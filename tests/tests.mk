@@ -6,6 +6,7 @@
 # | make meta            what the tree promises about itself    make lint          shellcheck, format
 # | make fuzz-short      each fuzz target for a few seconds     make fuzz          each for FUZZ_SECONDS (3600)
 # | make bench           the figures                            make soak          the long integration tests
+# | make peers           installs what bench compares with that pip has
 # | make repeat N=20 ARGS="-k fork"   chosen integration tests N times, to the first failure
 # | make generate        bin/flowtap-generate, which makes traces of any size
 # | make format          rewrite with clang-format              make format-check  only look
@@ -111,11 +112,16 @@ $(GENERATE): $(filter %/main.o,$(GENERATE_OBJ)) $(GENERATE_LIB) $(PROTO_LIB)
 .PHONY: generate
 generate: $(GENERATE)
 
-$(BENCH_BIN): $(O)/%: %.c tests/tests.mk $(GENERATE_LIB) $(PROTO_LIB)
+$(BENCH_BIN): $(O)/%: %.c tests/tests.mk $(GENERATE_LIB) $(PROTO_LIB) | $(O)/lib/libflowtap.so
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(PROGRAM_CFLAGS) -I$(O)/gen -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(call said,LDFLAGS) \
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -I$(O)/gen -MMD -MP -MF $@.d $(call said,CFLAGS) -o $@ $< $(flowtap_library) $(call said,LDFLAGS) \
 		-Wl,--as-needed $(GENERATE_LIB) $(PROTO_LIB) $(PROTO_LIBS) -ldl
+
+.PHONY: peers
+peers:
+	$(PYTHON) -m venv build/venv-peers
+	build/venv-peers/bin/python -m pip -q --disable-pip-version-check install -r tests/requirements-peers.txt
 
 .PHONY: bench
 bench: all $(BENCH_BIN) $(GENERATE)

@@ -15,6 +15,19 @@ _Static_assert(sizeof(flowtap_arg) == sizeof(struct ft_annotate_arg) &&
 // Exported by the shim alone. Weak: without the shim its address is NULL.
 extern const struct ft_annotate_table flowtap_annotate_1 __attribute__((weak));
 
+#undef flowtap_begin
+#undef flowtap_end
+
+/* Off until the constructor has looked, which runs before those of all that is linked with this library. */
+static const unsigned char off = 1;
+EXPORT const volatile unsigned char *flowtap_off_ = &off;
+
+__attribute__((constructor)) static void find_off(void)
+{
+    if (&flowtap_annotate_1 != NULL)
+        flowtap_off_ = flowtap_annotate_1.is_off;
+}
+
 static const struct ft_annotate_arg *shared(const flowtap_arg *args)
 {
     return (const struct ft_annotate_arg *)(const void *)args;

@@ -74,6 +74,29 @@ void flowtap_begin(flowtap_span *span, const char *category, const char *name);
 /* A second end does nothing. */
 void flowtap_end(flowtap_span *span);
 
+/*
+ * Both look first, where they stand, whether there is anything to do: in a process that is not traced nothing is called.
+ * The byte that this points to is not 0 there. (flowtap_begin)(...) is the function itself.
+ */
+extern const volatile unsigned char *flowtap_off_;
+
+static inline void flowtap_quick_begin(flowtap_span *span, const char *category, const char *name)
+{
+    if (*flowtap_off_)
+        span->start = 0;
+    else
+        flowtap_begin(span, category, name);
+}
+
+static inline void flowtap_quick_end(flowtap_span *span)
+{
+    if (span->start != 0)
+        flowtap_end(span);
+}
+
+#define flowtap_begin(span, category, name) flowtap_quick_begin(span, category, name)
+#define flowtap_end(span) flowtap_quick_end(span)
+
 static inline flowtap_arg *flowtap_next_arg(flowtap_span *span, const char *key, enum flowtap_type type)
 {
     flowtap_arg *arg;
@@ -111,9 +134,9 @@ static inline void flowtap_arg_text(flowtap_span *span, const char *key, const c
 }
 
 /* A span from here to the end of the block, under a name of its own for its arguments. (GCC, Clang) */
-#define FLOWTAP_SPAN(variable, category, name)                   \
-    flowtap_span variable __attribute__((cleanup(flowtap_end))); \
-    flowtap_begin(&variable, category, name)
+#define FLOWTAP_SPAN(variable, category, name)                         \
+    flowtap_span variable __attribute__((cleanup(flowtap_quick_end))); \
+    flowtap_quick_begin(&variable, category, name)
 
 /* The same without arguments. */
 #define FLOWTAP_PASTE_(a, b) a##b
