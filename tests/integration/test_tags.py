@@ -34,7 +34,7 @@ def test_a_tag_of_the_process_holds_by_time(tap, age):
     assert trace.one_process()["tags"] == {"round": str(ROUNDS - 1)}
 
 
-def check_steps(trace, work, counts):
+def check_steps(trace, work, counts, kills):
     """Each step once and with the tags that its number says; main's tag of the process by time on the worker's."""
     writes = {name: trace.events(name="pwrite", path=str(work / name)) for name in ("main", "worker")}
     for name, events in writes.items():
@@ -56,9 +56,12 @@ def check_steps(trace, work, counts):
     children = collections.defaultdict(list)
     for e in trace.events(name="pwrite", path=str(work / "child")):
         children[e["pid"]].append(e)
-    assert len(children) == counts["main"] // 100
-    told = sorted(tuple(sorted(e["tags"].items())) for events in children.values() for e in events[:1])
-    assert told == sorted((("epoch", str(n // 50)), ("phase", str(n // 80))) for n in range(99, counts["main"], 100))
+    # A child may have come and not been held yet when the daemon was killed: then it is a gap.
+    assert len(children) + sum(gap["count"] for gap in trace.gaps()) == counts["main"] // 100, trace.gaps()
+    told = collections.Counter(tuple(sorted(e["tags"].items())) for events in children.values() for e in events[:1])
+    forked = collections.Counter((("epoch", str(n // 50)), ("phase", str(n // 80))) for n in range(99, counts["main"], 100))
+    assert not told - forked, told - forked
+    assert {gap["kind"] for gap in trace.gaps()} <= {"daemon_stopped", "not_attached"} and len(trace.gaps()) <= kills
     assert all(e["tags"] == events[0]["tags"] for events in children.values() for e in events)
 
 
@@ -88,6 +91,6 @@ def test_tags_set_at_run_time_hold_across_kills(tap, age):
     counts = {name.decode(): int(n) for name, n in (line.split() for line in out.splitlines())}
     trace = daemon.stop()
     assert len(trace.flow_files()) == 5
-    check_steps(trace, tap.work, counts)
+    check_steps(trace, tap.work, counts, kills=4)
     main = [p for p in trace.processes() if p["pid"] == program.pid]
     assert [p["tags"]["phase"] for p in main] == [str((counts["main"] - 1) // 80)]
