@@ -62,13 +62,17 @@ def find(name):
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
+class EndedError(AssertionError):
+    """One of its daemons is not there any more."""
+
+
 class Slurm:
     def __init__(self, has_cgroups):
         harness.needs(os.geteuid() == 0, "Slurm's daemons need root")
         missing = [name for name in PROGRAMS if not find(name)]
         harness.needs(not missing, f"not installed: {', '.join(missing)}")
         harness.needs(PLUGIN.exists(), "the SPANK plugin is not built: slurm/spank.h was not there")
-        self.has_cgroups, self.started = has_cgroups, []
+        self.has_cgroups, self.started, self.beside = has_cgroups, [], None
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="flowtap-slurm-"))
         self.folder.chmod(0o755)
         for name in ("munge", "state", "spool", "lib/slurm"):
@@ -114,7 +118,7 @@ class Slurm:
     def is_idle(self):
         for process in self.started:
             if process.poll() is not None:
-                harness.needs(False, f"{process.args[0]} ended by itself here: {self.logs()}")
+                raise EndedError(f"{process.args[0]} ended by itself: {self.logs()}")
         done = self.call("sinfo", "-h", "-o", "%T")
         return done.returncode == 0 and done.stdout.strip() == b"idle"
 
@@ -132,14 +136,14 @@ class Slurm:
         try:
             harness.wait_until("the node to be idle", self.is_idle)
         except AssertionError as error:
-            harness.needs(False, f"Slurm does not start here: {error}: {self.logs()}")
+            raise AssertionError(f"Slurm is installed and does not start: {error}\n{self.logs()}") from None
         return self
 
     def logs(self):
-        """The last errors that the daemons told."""
-        told = [line for path in sorted(self.folder.glob("slurm*.log"))
-                for line in path.read_text(errors="replace").splitlines() if "error" in line or "fatal" in line]
-        return " / ".join(told[-3:])
+        """The end of what each daemon told."""
+        paths = [*sorted(self.folder.glob("slurm*.log")), *sorted(self.folder.glob("*.out")), self.folder / "munge/log"]
+        told = [(path.name, path.read_text(errors="replace").splitlines()[-30:]) for path in paths if path.exists()]
+        return "\n".join(f"--- {name}\n" + "\n".join(lines) for name, lines in told if lines)
 
     def call(self, command, *words, env=None, **options):
         options.setdefault("cwd", "/")
@@ -151,11 +155,13 @@ class Slurm:
                                 env=harness.clean_environment(**self.env, **(env or {})), **options)
 
     def jobs(self):
-        return self.call("squeue", "-h", "-o", "%i").stdout.split()
+        """Those that there are, but for one that runs beside all tests."""
+        return [job for job in self.call("squeue", "-h", "-o", "%i").stdout.split() if job != self.beside]
 
     def stop(self):
         try:
             if len(self.started) == 3 and all(process.poll() is None for process in self.started):
+                self.beside = None
                 for job in self.jobs():
                     self.call("scancel", job)
                 harness.wait_until("all jobs to end", lambda: not self.jobs())

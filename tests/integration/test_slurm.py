@@ -54,23 +54,43 @@ while True:
 """
 
 
+class Limited:
+    """A job with a time limit: of minutes, so it runs beside all the other tests, with a daemon of its own."""
+
+    def __init__(self, cluster, tap):
+        self.daemon = serving(tap, cluster)
+        self.written = cluster.shared / f"limited-{cluster.has_cgroups}"
+        self.srun = cluster.launch("srun", "--flowtap", "--time=1", PYTHON, "-c", STUBBORN, self.written)
+        tap.cleanup.append(lambda: harness.end_child(self.srun))
+        harness.wait_until("it to write", lambda: self.written.exists() and self.written.stat().st_size > 200)
+        (self.job,) = cluster.jobs()
+        cluster.beside = self.job
+
+
 @pytest.fixture(scope="module", params=["no cgroups", "cgroups"])
 def cluster(request):
-    one = slurm.Slurm(request.param == "cgroups")
+    one, tap, failed = slurm.Slurm(request.param == "cgroups"), harness.Tap(), request.session.testsfailed
     try:
-        yield one.start()
+        one.start()
+        one.limited = Limited(one, tap)
+        yield one
     finally:
         one.stop()
+        tap.finish(keep=request.session.testsfailed > failed)
 
 
-@pytest.fixture
-def daemon(tap, cluster):
+def serving(tap, cluster):
     """A flowtapd that any user's tasks reach; the plugin is told where."""
     one = tap.daemon("job_linger=1s")
     for path in (tap.folder, one.folder):
         os.chmod(path, 0o755)
     cluster.plugstack(f"socket={one.socket}")
     return one
+
+
+@pytest.fixture
+def daemon(tap, cluster):
+    return serving(tap, cluster)
 
 
 def ran(done):
@@ -142,8 +162,18 @@ def test_jobs_of_two_users_at_once_stay_apart(cluster, daemon):
     assert {path.name for path in daemon.spool.iterdir()} == {str(pwd.getpwnam(user).pw_uid) for user in users}
 
 
-def test_a_job_that_is_killed_is_whole(cluster, daemon):
-    """A time limit has minutes; `scancel` ends a job in the same way: SIGTERM, after KillWait SIGKILL."""
+def check_killed(daemon, written, job):
+    """Told by SIGTERM, which it ignores, then by SIGKILL."""
+    trace = final_trace(daemon, 1)
+    process = trace.processes()[-1]
+    assert process["exit"]["signal"] == signal.SIGKILL and process["job"] == job.decode()
+    # Each write that it made, but for one that the kill may have caught between its return and its record.
+    size = written.stat().st_size
+    assert size - trace.file(written)["written_bytes"] in (0, 1) and process["dropped"] <= 1
+    assert harness.read_command("verify", trace.path).returncode == 0
+
+
+def test_a_job_that_is_cancelled_is_whole(cluster, daemon):
     written = cluster.shared / f"written-{cluster.has_cgroups}"
     one = cluster.launch("srun", "--flowtap", PYTHON, "-c", STUBBORN, written)
     harness.wait_until("it to write", lambda: written.exists() and written.stat().st_size > 200)
@@ -151,13 +181,7 @@ def test_a_job_that_is_killed_is_whole(cluster, daemon):
     assert len(jobs) == 1
     ran(cluster.call("scancel", jobs[0].decode()))
     harness.finish(one, one.args, deadline=120)
-    trace = final_trace(daemon, 1)
-    process = trace.processes()[-1]
-    assert process["exit"]["signal"] == signal.SIGKILL and process["job"] == jobs[0].decode()
-    # Each write that it made, but for one that the kill may have caught between its return and its record.
-    size = written.stat().st_size
-    assert size - trace.file(written)["written_bytes"] in (0, 1) and process["dropped"] <= 1
-    assert harness.read_command("verify", trace.path).returncode == 0
+    check_killed(daemon, written, jobs[0])
 
 
 def test_a_batch_script_and_its_steps_are_one_job(cluster, daemon):
@@ -220,3 +244,12 @@ def test_a_task_prolog_does_without_the_plugin(cluster, daemon):
     ran(cluster.call("srun", prolog, "-n2", PYTHON, "-c", "", env={**env, "FLOWTAP": "1"}))
     trace = final_trace(daemon, 2)
     assert sorted(p["rank"] for p in trace.processes()) == [0, 1]
+
+
+def test_a_job_at_its_time_limit_is_whole(cluster):
+    """The last one: it was started before all others. Slurm looks at limits each 30 s."""
+    limited = cluster.limited
+    done = harness.finish(limited.srun, limited.srun.args, deadline=240)
+    assert b"DUE TO TIME LIMIT" in done.stderr, done.stderr
+    check_killed(limited.daemon, limited.written, limited.job)
+    limited.daemon.stop()
