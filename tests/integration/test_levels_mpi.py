@@ -13,6 +13,7 @@ import harness
 
 SOURCES = harness.PROGRAMS / "levels"
 RANKS = 4
+DEADLINE_S = 240  # more ranks than cores, which wait for each other without sleeping
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="functions of libraries are recorded on x86-64")
 LIBRARIES = pathlib.Path(f"/usr/lib/{platform.machine()}-linux-gnu")
 
@@ -51,11 +52,11 @@ def run_ranks(tap, mpi, program, ranks=RANKS):
     launcher = [f"mpirun.{mpi}", "-n", str(ranks), program]
     env = {k: str(v) for k, v in ENVIRONMENT.items()}
     folder = folder_of(tap, "data")
-    plain = tap.plain([*launcher, folder], env=harness.clean_environment(**env))
+    plain = tap.plain([*launcher, folder], env=harness.clean_environment(**env), deadline=DEADLINE_S)
     assert plain.returncode == 0, plain.stderr
     before = hashes(folder)
     folder = folder_of(tap, "data")
-    trace = tap.run([*launcher, folder], env=env)
+    trace = tap.run([*launcher, folder], env=env, deadline=DEADLINE_S)
     assert trace.ran.stdout == plain.stdout
     assert trace.summary()["dropped"] == 0 and trace.summary()["app_time"] == 0
     return trace, before, hashes(folder)
