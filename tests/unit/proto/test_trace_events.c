@@ -171,51 +171,63 @@ static void aggregates_are_those_of_the_rows(void **state)
     free(made.data);
 }
 
-// Rows that repeat, with results that follow from sizes alone, or from descriptors and offsets, too: bytes, errors and
-// offsets are decoded without the rest where bytes do not follow from it.
-static void check_without_the_rest(bool has_other_results, bool are_moved)
+#define REPEATED_ROWS 2000
+
+// Rows that repeat, with results that follow from sizes alone, or from descriptors and offsets, too.
+static struct ft_event repeated_row(uint64_t *random, size_t i, bool has_other_results, bool are_moved)
 {
     static const int64_t sizes[] = {4096, 4096, 4096, 0, 100};
+    uint64_t choice = next_random(random) % 40;
+    struct ft_event event = {.thread = 1,
+                             .start_ns = (int64_t)i,
+                             .fd = 1000 + (int32_t)(i / 50),
+                             .file = 1 + i / 600 % 2,
+                             .call = (uint16_t)(i / 100 % 3),
+                             .has = FT_HAS_SIZE | FT_HAS_RESULT | FT_HAS_ERR};
+
+    event.size = sizes[i / 30 % 5];
+    event.result = choice == 0 ? -1 : choice == 1 ? 50 : event.size;
+    event.err = choice == 0 ? 5 : 0;
+    event.has |= choice == 2 ? FT_HAS_ARG : FT_HAS_BYTES | FT_HAS_OFFSET;
+    event.bytes = choice == 2 ? 0 : choice == 3 ? 77 : event.result > 0 ? (uint64_t)event.result : 0;
+    event.offset = choice == 2 ? 0 : (int64_t)i << 20;
+    event.file2 = choice == 4 ? 2 : 0;
+    if (has_other_results && event.call == 2 && choice > 20) {
+        event.result = choice > 30 ? event.fd : event.offset;
+        event.bytes = (uint64_t)event.result;
+    }
+    if (has_other_results && event.call == 2 && !are_moved) {
+        event.bytes = 0;
+        event.has &= (uint8_t)~FT_HAS_BYTES;
+    }
+    return event;
+}
+
+static struct made repeated_rows(struct ft_event *events, bool has_other_results, bool are_moved)
+{
     struct ft_trace_writer *writer = ready_writer();
-    static struct ft_event events[2000];
-    struct ft_trace_decoder *decoder;
-    struct ft_trace_reader *reader;
     uint64_t random = 17;
-    struct ft_rows rows;
-    struct made made;
 
-    for (size_t i = 0; i < 2000; i++) {
-        struct ft_event *event = &events[i];
-        uint64_t choice = next_random(&random) % 40;
-
-        *event = (struct ft_event){.thread = 1,
-                                   .start_ns = (int64_t)i,
-                                   .fd = 1000 + (int32_t)(i / 50),
-                                   .file = 1 + i / 600 % 2,
-                                   .call = (uint16_t)(i / 100 % 3),
-                                   .has = FT_HAS_SIZE | FT_HAS_RESULT | FT_HAS_ERR};
-        event->size = sizes[i / 30 % 5];
-        event->result = choice == 0 ? -1 : choice == 1 ? 50 : event->size;
-        event->err = choice == 0 ? 5 : 0;
-        event->has |= choice == 2 ? FT_HAS_ARG : FT_HAS_BYTES | FT_HAS_OFFSET;
-        event->bytes = choice == 2 ? 0 : choice == 3 ? 77 : event->result > 0 ? (uint64_t)event->result : 0;
-        event->offset = choice == 2 ? 0 : (int64_t)i << 20;
-        event->file2 = choice == 4 ? 2 : 0;
-        if (has_other_results && event->call == 2 && choice > 20) {
-            event->result = choice > 30 ? event->fd : event->offset;
-            event->bytes = (uint64_t)event->result;
-        }
-        if (has_other_results && event->call == 2 && !are_moved) {
-            event->bytes = 0;
-            event->has &= (uint8_t)~FT_HAS_BYTES;
-        }
-        assert_int_equal(ft_trace_writer_add(writer, event), 0);
+    for (size_t i = 0; i < REPEATED_ROWS; i++) {
+        events[i] = repeated_row(&random, i, has_other_results, are_moved);
+        assert_int_equal(ft_trace_writer_add(writer, &events[i]), 0);
     }
     assert_int_equal(ft_trace_writer_end_block(writer, NULL, 0), 0);
     assert_int_equal(ft_trace_writer_finish(writer), 0);
-    made = take(writer);
+    struct made made = take(writer);
     ft_trace_writer_destroy(writer);
-    reader = open_made(made);
+    return made;
+}
+
+// Bytes, errors and offsets are decoded without the rest where bytes do not follow from it.
+static void check_without_the_rest(bool has_other_results, bool are_moved)
+{
+    static struct ft_event events[REPEATED_ROWS];
+    struct ft_trace_decoder *decoder;
+    struct ft_rows rows;
+    struct made made = repeated_rows(events, has_other_results, are_moved);
+    struct ft_trace_reader *reader = open_made(made);
+
     assert_int_equal(ft_trace_decoder_create(&decoder), 0);
     for (int has_offset = 0; has_offset < 2; has_offset++) {
         uint32_t mask = FT_COL_BYTES | FT_COL_ERR | FT_COL_FILE2 | (has_offset ? FT_COL_OFFSET : 0);
@@ -225,7 +237,7 @@ static void check_without_the_rest(bool has_other_results, bool are_moved)
             assert_null(rows.fd);
         if (!has_offset && !has_other_results)
             assert_null(rows.offset);
-        for (size_t i = 0; i < 2000; i++) {
+        for (size_t i = 0; i < REPEATED_ROWS; i++) {
             assert_int_equal(rows.bytes[i], events[i].bytes);
             assert_int_equal(rows.err[i], events[i].err);
             assert_int_equal(rows.has[i], events[i].has);
@@ -235,7 +247,7 @@ static void check_without_the_rest(bool has_other_results, bool are_moved)
         }
     }
     assert_int_equal(ft_trace_decoder_rows(decoder, reader, 0, FT_COL_FILE2, &rows), 0);
-    for (size_t i = 0; i < 2000; i++)
+    for (size_t i = 0; i < REPEATED_ROWS; i++)
         assert_int_equal(rows.file2[i], events[i].file2);
     ft_trace_decoder_destroy(decoder);
     ft_trace_reader_close(reader);
