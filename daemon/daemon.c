@@ -51,6 +51,15 @@ static void read_host(struct ft_daemon *daemon)
     daemon->boot_id[strcspn(daemon->boot_id, "\n")] = '\0';
 }
 
+static void find_memory_mount(struct ft_daemon *daemon)
+{
+    FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
+    if (!mountinfo)
+        return;
+    ft_headroom_find(mountinfo, &daemon->memory_mount);
+    fclose(mountinfo);
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct ft_daemon *daemon = handle->data;
@@ -116,6 +125,7 @@ int ft_daemon_init(struct ft_daemon *daemon)
     ft_hook_init(&daemon->hook);
     ft_retain_init(&daemon->retain);
     ft_mounts_init(&daemon->mounts);
+    find_memory_mount(daemon);
     ft_users_init(&daemon->users, (uint32_t)config->max_processes_per_user, (uint64_t)config->max_user_memory_bytes);
     int r = ft_user_modes_make(&daemon->user_modes, config->user_modes);
     if (r == 0)

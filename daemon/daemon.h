@@ -40,6 +40,7 @@ struct ft_daemon {
     uv_loop_t loop;
     struct ft_clock_pairs clock;
     struct ft_mounts mounts;
+    struct ft_headroom_mount memory_mount;
     struct ft_users users;
     struct ft_status status;
     struct ft_listener listener;

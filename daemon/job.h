@@ -14,6 +14,7 @@
 #include "daemon/batch.h"
 #include "daemon/children.h"
 #include "daemon/clock.h"
+#include "daemon/headroom.h"
 #include "daemon/live.h"
 #include "daemon/process.h"
 #include "daemon/queues.h"
@@ -57,6 +58,7 @@ struct ft_job {
     struct ft_batch batch;
     struct ft_children children;
     struct ft_clock_view view;
+    struct ft_headroom_cache headroom;
     uint32_t block_number;
     uint64_t events;       // rows in its files
     uint64_t bytes_before; // of its files but the one being written

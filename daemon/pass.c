@@ -17,7 +17,6 @@
 // than poll_idle says, so that the first burst after a rest finds its ring empty.
 #define IDLE_LOOKS_PER_SECOND 5000
 #define IDLE_MIN_NS INT64_C(10000000)
-#define GRANT_CHUNKS 256u
 #define RECORD_INTERVAL_NS INT64_C(1000000000)
 // How long the record of a new process may wait to be in the file: from then on it is known that there was one.
 #define NEW_RECORD_NS INT64_C(100000000)
@@ -59,36 +58,6 @@ static void take_inbox(struct ft_job *job, int64_t now_ns)
     }
 }
 
-// Chunks that the shim can have without asking the daemon.
-static uint32_t chunks_to_be_had(const struct ft_segment *segment)
-{
-    uint32_t own = segment->counts.sandbox ? segment->counts.chunks_ready : FT_CHUNKS_BY_SHIM;
-    uint32_t all = segment->chunks_granted > own ? segment->chunks_granted : own;
-    return all < segment->geometry.chunks_max ? all : segment->geometry.chunks_max;
-}
-
-// A ring that is nearly full, or was, becomes larger: on the daemon's account and within the user's share.
-static void grant_chunks(struct ft_job *job, struct ft_process *process)
-{
-    struct ft_segment *segment = &process->segment;
-    uint32_t now = chunks_to_be_had(segment);
-    bool was_full = segment->counts.chunks_wanted != process->chunks_wanted;
-    process->chunks_wanted = segment->counts.chunks_wanted;
-    process->is_pressed |= was_full || segment->counts.chunks_used * 2 >= now;
-    bool shim_grows = segment->counts.chunks_ready + FT_CHUNKS_STEP <= now; // it has memory of its own to come
-    bool is_nearly_full = segment->counts.chunks_used * 4 >= now * 3;
-    if ((!was_full && !is_nearly_full) || now >= segment->geometry.chunks_max || shim_grows)
-        return;
-    uint64_t bytes = (uint64_t)GRANT_CHUNKS * FT_CHUNK_BYTES;
-    if (!ft_users_take_bytes(&job->daemon->users, process->uid, bytes))
-        return;
-    process->quota_bytes += bytes;
-    if (ft_segment_grant(segment, now + GRANT_CHUNKS) < 0) {
-        ft_users_give_bytes(&job->daemon->users, process->uid, bytes);
-        process->quota_bytes -= bytes;
-    }
-}
-
 static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
 {
     const struct ft_config *config = &job->daemon->config;
@@ -96,9 +65,9 @@ static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
     int r = process->segment.fd >= 0 ? ft_segment_look(&process->segment, &changed) : 0;
     if (r == -EBADMSG)
         ft_block_cut_off(job, process, FT_CAUSE_CORRUPT);
+    ft_growth_look(job, process, changed, now_ns);
     if (changed) {
         process->look_interval_ns = config->poll_busy_ns;
-        grant_chunks(job, process);
         if (!process->oldest_ns && ft_block_waiting(process))
             process->oldest_ns = now_ns;
         if (now_ns >= process->next_counters_ns) {

@@ -274,6 +274,7 @@ void ft_process_destroy(struct ft_process *process)
         free(process->lines[i].vforks);
         free(process->lines[i].exec.path);
     }
+    ft_growth_fini(&process->growth);
     free(process->exec.path);
     free(process->lines);
     ft_tag_times_fini(&process->tags_all);

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <uv.h>
 
+#include "daemon/growth.h"
 #include "daemon/identity.h"
 #include "daemon/live.h"
 #include "daemon/mode.h"
@@ -145,6 +146,7 @@ struct ft_process {
     struct ft_process_lost *lost;
     uint32_t lost_count;
     uint32_t chunks_wanted; // of the last look
+    struct ft_growth growth;
     struct ft_process_exec exec;
     uint64_t gap_stated[FT_SHIM_GAP_COUNT];
     struct ft_rings rings;

@@ -183,6 +183,7 @@ static int read_live(struct ft_segment *segment, struct ft_segment_counts *count
         counts->chunks_used += states[i] == FT_CHUNK_FILLING || states[i] == FT_CHUNK_FULL;
     counts->lines_used = head.lines_used;
     counts->chunks_ready = ready;
+    counts->chunks_taken = head.chunks_ready < FT_CHUNKS_BY_SHIM ? head.chunks_ready : FT_CHUNKS_BY_SHIM;
     counts->chunks_wanted = head.chunks_wanted;
     counts->names_lost = head.names_lost;
     counts->settings_ignored = head.settings_ignored;
@@ -282,14 +283,23 @@ int ft_segment_read_consumed(const struct ft_segment *segment, uint32_t chunk, u
     return read_exactly(segment->fd, word, sizeof(*word), offset_of_consumed(segment, chunk));
 }
 
+void ft_segment_allow(const struct ft_segment *segment, uint32_t count)
+{
+    write_words(segment, &count, sizeof(count), offsetof(struct ft_head, chunks_allowed));
+}
+
+uint32_t ft_segment_granted(const struct ft_segment *segment)
+{
+    return segment->chunks_granted > FT_CHUNKS_BY_SHIM ? segment->chunks_granted - FT_CHUNKS_BY_SHIM : 0;
+}
+
 int ft_segment_grant(struct ft_segment *segment, uint32_t count)
 {
     uint8_t states[FT_CHUNKS_MAX];
-    uint32_t first = segment->chunks_granted > FT_CHUNKS_BY_SHIM ? segment->chunks_granted : FT_CHUNKS_BY_SHIM;
-    if (count > segment->geometry.chunks_max)
-        count = segment->geometry.chunks_max;
-    if (count <= first)
+    uint32_t first = FT_CHUNKS_BY_SHIM + ft_segment_granted(segment);
+    if (first >= segment->geometry.chunks_max)
         return 0;
+    count = count < segment->geometry.chunks_max - first ? first + count : segment->geometry.chunks_max;
     off_t at = (off_t)(segment->geometry.pool_page + first) * FT_PAGE_BYTES;
     if (fallocate(segment->fd, FALLOC_FL_KEEP_SIZE, at, (off_t)(count - first) * FT_CHUNK_BYTES) < 0)
         return -errno;

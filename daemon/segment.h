@@ -35,7 +35,8 @@ struct ft_segment_position {
 struct ft_segment_counts {
     uint64_t emitted, dropped, limited;
     uint32_t lines_used, chunks_ready, chunks_wanted, names_lost, settings_ignored, sandbox;
-    uint32_t chunks_used; // not FREE
+    uint32_t chunks_used;  // not FREE
+    uint32_t chunks_taken; // by the shim, as it says: at most FT_CHUNKS_BY_SHIM
 };
 
 struct ft_segment {
@@ -83,8 +84,14 @@ void ft_segment_free_chunk(const struct ft_segment *segment, uint32_t chunk);
 // What was noted last: FT_CONSUMED, which a client may have overwritten. `chunk` < geometry.chunks_max.
 int ft_segment_read_consumed(const struct ft_segment *segment, uint32_t chunk, uint64_t *word);
 
-// Puts memory behind chunks 0 .. count-1 on the daemon's account and tells the shim.
+// How many chunks the shim may take on its own account.
+void ft_segment_allow(const struct ft_segment *segment, uint32_t count);
+
+// Puts memory behind `count` chunks more, as far as there are, on the daemon's account and tells the shim.
 int ft_segment_grant(struct ft_segment *segment, uint32_t count);
+
+// How many there are on the daemon's account.
+uint32_t ft_segment_granted(const struct ft_segment *segment);
 
 // What a daemon before us granted.
 int ft_segment_restore_granted(struct ft_segment *segment);

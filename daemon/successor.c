@@ -143,8 +143,7 @@ static void see_end_of_lost(struct ft_process *process)
 // Memory that the daemon before us took for it counts on.
 static void charge(struct ft_daemon *daemon, struct ft_process *process)
 {
-    uint32_t granted = process->segment.chunks_granted;
-    uint64_t bytes = granted > FT_CHUNKS_BY_SHIM ? (uint64_t)(granted - FT_CHUNKS_BY_SHIM) * FT_CHUNK_BYTES : 0;
+    uint64_t bytes = (uint64_t)ft_segment_granted(&process->segment) * FT_CHUNK_BYTES;
     if (bytes && ft_users_take_bytes(&daemon->users, process->uid, bytes))
         process->quota_bytes += bytes;
 }

@@ -20,12 +20,12 @@
  *   FREE --shim, compare-and-swap--> FILLING --shim, release store--> FULL --daemon, pwrite of the byte--> FREE
  *
  * The lowest free chunk is taken first, so that few are in use and these are in the cache. A shim that took a chunk and
- * then found that a signal handler had taken one meanwhile gives its own back unused (FILLING to FREE).
- * The daemon makes chunks beyond FT_CHUNKS_BY_SHIM when chunks_wanted rises: fallocate, states to FREE, then
- * chunks_granted. A chunk has one writing line at a time. Taking it, the shim raises `fill`, writes the chunk's head and only then
- * publishes records. The daemon knows the last fill that it has consumed of each chunk, and ignores a head that is not
- * newer: a chunk just taken, whose head still shows the fill before, has nothing to read yet.
- *
+ * then found that a signal handler had taken one meanwhile gives its own back unused (FILLING to FREE). What it takes is
+ * charged to the job: FT_CHUNKS_UNASKED, and what the daemon allows (chunks_allowed, up and down) by what the job's memory
+ * cgroups have left. From FT_CHUNKS_BY_SHIM on the daemon makes them when the ring gets full: fallocate, states to FREE,
+ * then chunks_granted; between the two there may be a gap of NONE. A chunk has one writing line at a time. Taking it, the
+ * shim raises `fill`, writes the chunk's head, then publishes records. The daemon knows the last fill that it has consumed
+ * of each chunk, and ignores a head that is not newer: a chunk just taken, whose head still shows the fill before.
  * Publishing a record: a slot is reserved by one unlocked add on the thread's private cursor (chunk and slot in one
  * word, so that a signal handler which changes the chunk in between cannot mislead its victim); the record's words
  * 1.. are stored, then word 0 by a release store. Word 0 carries the low 16 bits of the chunk's fill: a slot whose
@@ -60,7 +60,7 @@
 
 #define FT_RING_MAGIC UINT64_C(0x31504154574f4c46) /* "FLOWTAP1" */
 #define FT_RING_ABI_MAJOR 1u
-#define FT_RING_ABI_MINOR 0u
+#define FT_RING_ABI_MINOR 1u /* 1: chunks_allowed */
 
 enum {
     FT_PAGE_BYTES = 4096,
@@ -78,7 +78,8 @@ enum {
     FT_TOTALS_COPIES = 4,
     FT_CHUNKS_AT_ATTACH = 4,
     FT_CHUNKS_STEP = 16,       /* the shim takes memory in steps of 64 KiB, */
-    FT_CHUNKS_BY_SHIM = 1024,  /* up to 4 MiB; more only when the daemon grants it */
+    FT_CHUNKS_UNASKED = 128,   /* up to so many before the daemon has said how many it may, */
+    FT_CHUNKS_BY_SHIM = 1024,  /* up to 4 MiB in all; the daemon makes those from there on */
     FT_PATH_KEPT_BYTES = 4096, /* of a longer path a marked prefix is kept */
     FT_PATHS_PENDING = 16,     /* PATH names of a line that a reader keeps */
 };
@@ -119,17 +120,17 @@ struct ft_head {
     uint32_t abi_minor;
     uint64_t segment_bytes;
     uint32_t page_bytes;
-    uint32_t pid;           /* as the process itself sees it */
-    uint64_t segment_id[2]; /* unique on a host while it is up: ticks at attach, pid and a counter */
-    uint32_t ready;         /* 1 when Hello is written; released after it */
-    uint32_t reserved0[3];
+    uint32_t pid;                          /* as the process itself sees it */
+    uint64_t segment_id[2];                /* unique on a host while it is up: ticks at attach, pid and a counter */
+    uint32_t ready;                        /* 1 when Hello is written; released after it */
+    uint32_t chunks_allowed, reserved0[2]; /* by the daemon: the shim may take chunks below it; 0: it has not said */
     /* Geometry: written once, before the segment is sent. Pages and counts. */
     uint32_t totals_page, totals_more_page, hello_page, hello_pages;
     uint32_t lines_page, lines_max, pool_page, chunks_max;
     /* Live words. */
     uint32_t lines_used;     /* lines 0 .. lines_used-1 may have been used */
     uint32_t chunks_ready;   /* chunks at or above this were never used by the shim's own growth */
-    uint32_t chunks_granted; /* written by the daemon: it made chunks below this; 0: none */
+    uint32_t chunks_granted; /* written by the daemon: it made those from FT_CHUNKS_BY_SHIM to here; 0: none */
     uint32_t chunks_wanted;  /* raised by the shim when it found no chunk: counts refusals */
     uint32_t totals_copies;  /* copies of the totals in use, 1 to 4 */
     uint32_t names_lost;     /* definitions that found no slot and were not repeated */
@@ -379,7 +380,7 @@ enum ft_define {
 /* LOSS: word 1: count, `call` of word 0: 1 names lost. */
 
 _Static_assert(sizeof(struct ft_head) == FT_PAGE_BYTES, "head is one page");
-_Static_assert(offsetof(struct ft_head, ready) == 48, "fixed part");
+_Static_assert(offsetof(struct ft_head, ready) == 48 && offsetof(struct ft_head, chunks_allowed) == 52, "fixed part");
 _Static_assert(offsetof(struct ft_head, totals_page) == 64, "fixed part is 64 bytes");
 _Static_assert(offsetof(struct ft_head, lines_used) == 96, "live words");
 _Static_assert(offsetof(struct ft_head, chunks_granted) == 104, "written by the daemon");

@@ -155,6 +155,7 @@ static void forget_parent(void)
     p->in_fork = 0;
     p->has_parents = 1;
     p->growth_retry_ticks = 0;
+    p->was_room_asked = p->has_room = 0;
     p->fork_count++;
     ft_fd_forget_all();
     ft_uring_reset();

@@ -12,11 +12,11 @@
 struct size {
     uint64_t bytes;
     uint32_t chunks_max, chunks_by_shim;
+    uint32_t chunks_taken; /* by the shim; those that the daemon made may lie behind a gap */
 };
 
-static uint32_t chunks_in_use(void)
+static uint32_t chunks_in_use(uint32_t chunks)
 {
-    uint32_t chunks = __atomic_load_n(&ft_process.chunks_high, __ATOMIC_SEQ_CST);
     uint32_t granted = __atomic_load_n(&ft_head()->chunks_granted, __ATOMIC_SEQ_CST);
     if (granted > ft_process.chunks_max)
         granted = ft_process.chunks_max;
@@ -31,9 +31,9 @@ static int shrink(struct size *before)
     if (!__atomic_compare_exchange_n(&p->growth, &expected, FT_GROWTH_DECIDING, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return 0;
     /* Partner: chunk_bound and grow in ring.c, which look at `growth` after they have read or moved these. */
-    uint32_t chunks = chunks_in_use();
+    uint32_t taken = __atomic_load_n(&p->chunks_high, __ATOMIC_SEQ_CST), chunks = chunks_in_use(taken);
     uint64_t used = (uint64_t)(p->pool_page + chunks) * FT_PAGE_BYTES;
-    *before = (struct size){p->bytes, p->chunks_max, p->chunks_by_shim};
+    *before = (struct size){p->bytes, p->chunks_max, p->chunks_by_shim, taken};
     p->chunks_fixed = chunks;
     __atomic_store_n(&p->growth, FT_GROWTH_FIXED, __ATOMIC_SEQ_CST);
     long error = used < p->bytes ? ft_sys(SYS_mremap, p->base, p->bytes, used, 0) : -1;
@@ -43,7 +43,8 @@ static int shrink(struct size *before)
     }
     p->bytes = used;
     p->chunks_max = chunks;
-    p->chunks_by_shim = chunks;
+    if (p->chunks_by_shim > chunks)
+        p->chunks_by_shim = chunks; /* those behind are the daemon's */
     return 1;
 }
 
@@ -56,6 +57,14 @@ static void grow_back(const struct size *before)
     p->bytes = before->bytes;
     p->chunks_max = before->chunks_max;
     p->chunks_by_shim = before->chunks_by_shim;
+}
+
+/* While growth is fixed: no memory is put behind the chunks that nobody took, below those that the daemon made. */
+static void protect_gap(const struct size *before, int protection)
+{
+    uint32_t from = before->chunks_taken, to = before->chunks_by_shim;
+    if (from < to && to < ft_process.chunks_fixed)
+        ft_sys(SYS_mprotect, ft_chunk(from), (uint64_t)(to - from) * FT_CHUNK_BYTES, protection);
 }
 
 static void let_grow(void)
@@ -79,10 +88,13 @@ FT_EXPORT(int, mlockall, (int flags))
         return real(flags);
     struct size before;
     int is_smaller = shrink(&before);
+    if (is_smaller)
+        protect_gap(&before, PROT_NONE);
     int r = real(flags);
     ft_process.unlock_pages = r == 0 && (flags & MCL_FUTURE) != 0;
     ft_sys(SYS_munlock, ft_process.base, ft_process.bytes);
     if (is_smaller) {
+        protect_gap(&before, PROT_READ | PROT_WRITE);
         grow_back(&before);
         let_grow();
     }

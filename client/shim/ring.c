@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Reserving slots, changing chunks, and what happens when there is none. States and memory order: proto/ring.h. */
 #include "client/shim/clock.h"
+#include "client/shim/headroom.h"
 #include "client/shim/shim.h"
 
 #include <errno.h>
@@ -88,12 +89,47 @@ static void grow_totals(void)
     ft_head()->totals_copies = FT_TOTALS_COPIES;
 }
 
-static uint32_t grow_undisturbed(uint32_t count, uint64_t now, uint8_t first_state)
+static uint32_t chunks_told(void)
 {
-    uint32_t first = __atomic_load_n(&ft_process.chunks_high, __ATOMIC_RELAXED);
+    return __atomic_load_n(&ft_head()->chunks_allowed, __ATOMIC_RELAXED);
+}
+
+/* Growth ends here: what the daemon says (its word is clipped to our geometry), and before it has, what goes unasked. */
+static uint32_t chunks_allowed(void)
+{
+    uint32_t told = chunks_told(), most = ft_process.chunks_by_shim;
+    uint8_t has_room = __atomic_load_n(&ft_process.has_room, __ATOMIC_RELAXED);
+    uint32_t allowed = told != 0 ? told : has_room != 0 ? most : FT_CHUNKS_UNASKED;
+    return allowed < most ? allowed : most;
+}
+
+static int may_grow(void)
+{
+    return __atomic_load_n(&ft_process.chunks_high, __ATOMIC_RELAXED) < chunks_allowed();
+}
+
+/*
+ * A burst before the daemon's first look, or while there is none. Beside other threads nobody looks, since they would
+ * notice a descriptor: their bursts find room, each thread that comes here says so.
+ */
+static void ask_for_room(void)
+{
+    struct ft_process *p = &ft_process;
+    if (may_grow() || chunks_told() != 0 || __atomic_load_n(&p->was_room_asked, __ATOMIC_RELAXED) != 0)
+        return;
+    uint8_t has_room = (uint8_t)(!ft_has_one_thread() || ft_headroom_is_wide());
+    __atomic_store_n(&p->has_room, has_room, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->was_room_asked, 1, __ATOMIC_RELEASE); /* partner: in grow() */
+}
+
+static uint32_t grow_undisturbed(uint64_t now, uint8_t first_state)
+{
+    ask_for_room();
+    uint32_t count, first = __atomic_load_n(&ft_process.chunks_high, __ATOMIC_RELAXED), allowed = chunks_allowed();
     do {
-        if (first + count > ft_process.chunks_by_shim)
+        if (first >= allowed)
             return FT_NO_CHUNK;
+        count = allowed - first < FT_CHUNKS_STEP ? allowed - first : FT_CHUNKS_STEP;
     } while (!__atomic_compare_exchange_n(&ft_process.chunks_high, &first, first + count, 0, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));
     FT_TEST_POINT(growth_counted);
@@ -115,17 +151,19 @@ static uint32_t grow_undisturbed(uint32_t count, uint64_t now, uint8_t first_sta
 }
 
 /*
- * Takes memory for `count` chunks more; the first of them is FILLING, the others FREE. No handler comes in between: it might
+ * Takes memory for a step of chunks; the first of them is FILLING, the others FREE. No handler comes in between: it might
  * fork, and the child would go on with growth that is its parent's. `writer` (NULL: none) may be one that was left so.
  */
-static uint32_t grow(const struct ft_writer *writer, uint32_t count, uint64_t now, uint8_t first_state)
+static uint32_t grow(const struct ft_writer *writer, uint64_t now, uint8_t first_state)
 {
-    if (ft_process.sandboxed || now < ft_process.growth_retry_ticks)
+    /* In this order: has_room is in place when was_room_asked is. */
+    uint8_t was_asked = __atomic_load_n(&ft_process.was_room_asked, __ATOMIC_ACQUIRE);
+    if (ft_process.sandboxed || now < ft_process.growth_retry_ticks || (was_asked != 0 && !may_grow()))
         return FT_NO_CHUNK;
     uint64_t before = ft_block_signals();
     uint32_t first = FT_NO_CHUNK;
     if (writer == NULL || !writer->is_orphan)
-        first = grow_undisturbed(count, now, first_state);
+        first = grow_undisturbed(now, first_state);
     ft_unblock_signals(before);
     return first;
 }
@@ -133,7 +171,7 @@ static uint32_t grow(const struct ft_writer *writer, uint32_t count, uint64_t no
 void ft_ring_prepare(uint32_t chunks)
 {
     for (uint32_t i = 0; i < chunks; i += FT_CHUNKS_STEP)
-        if (grow(NULL, FT_CHUNKS_STEP, ft_now(), FT_CHUNK_FREE) == FT_NO_CHUNK)
+        if (grow(NULL, ft_now(), FT_CHUNK_FREE) == FT_NO_CHUNK)
             return;
 }
 
@@ -143,7 +181,7 @@ static uint32_t take_chunk(struct ft_writer *writer, uint64_t now)
         return FT_NO_CHUNK;
     uint32_t index = find_free(head_of(writer));
     if (index == FT_NO_CHUNK)
-        index = grow(writer, FT_CHUNKS_STEP, now, FT_CHUNK_FILLING);
+        index = grow(writer, now, FT_CHUNK_FILLING);
     if (index == FT_NO_CHUNK) {
         __atomic_fetch_add(&head_of(writer)->chunks_wanted, 1, __ATOMIC_RELAXED);
         writer->retry_ticks = now + RETRY_TICKS;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// hammer THREADS N: each thread opens a file, makes N preads of one byte, closes: THREADS * (N + 2) calls, nothing else.
+// hammer THREADS N [wait]: each thread opens a file, makes N preads of one byte, closes: THREADS * (N + 2) calls, nothing
+// else. With `wait` it says "ready", and starts them at a line of its input.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,6 +26,8 @@ int main(int argc, char **argv)
     static pthread_t threads[1024];
     int n = argc > 1 ? atoi(argv[1]) : 1;
     count = argc > 2 ? atoi(argv[2]) : 1000;
+    if (argc > 3 && (puts("ready") < 0 || fflush(stdout) != 0 || getchar() == EOF))
+        return 2;
     for (int i = 0; i < n; i++)
         if (pthread_create(&threads[i], NULL, work, NULL))
             return 1;

@@ -208,12 +208,42 @@ static void without_a_reader_events_are_dropped_into_the_totals(void **state)
     assert_int_equal(others, 300 - (FT_TOTALS_ROWS - 1)); /* what found no row of its own */
 }
 
+static const struct growth {
+    uint32_t told, by_shim, chunks;
+    const char *why;
+} growths[] = {
+    {0, 1024, FT_CHUNKS_UNASKED, "nothing was said: what may be had unasked"},
+    {1, 1024, 1, "as good as nothing"},
+    {16, 1024, 16, "one step"},
+    {200, 1024, 200, "a step that does not fit is cut"},
+    {600, 1024, 600, "more than what may be had unasked"},
+    {UINT32_MAX, 300, 300, "a word that makes no sense ends at our own geometry"},
+    {0, 16, 16, "a small segment"},
+};
+
+static void a_ring_grows_as_far_as_it_was_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(growths) / sizeof(growths[0]); i++) {
+        const struct growth *one = &growths[i];
+        ft_fixture_make(1024);
+        ft_process.chunks_by_shim = one->by_shim;
+        ft_head()->chunks_allowed = one->told;
+        ft_process.has_room = 0;
+        ft_ring_prepare(2048);
+        if (ft_process.chunks_high != one->chunks)
+            fail_msg("%u chunks, not %u: %s", ft_process.chunks_high, one->chunks, one->why);
+        ft_fixture_remove();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_record_of_four_threads_comes_out_once, setup, teardown),
         cmocka_unit_test_setup_teardown(records_of_a_handler_and_its_victim_come_out_once, setup, teardown),
         cmocka_unit_test_setup_teardown(without_a_reader_events_are_dropped_into_the_totals, setup, teardown),
+        cmocka_unit_test(a_ring_grows_as_far_as_it_was_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
