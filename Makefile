@@ -226,6 +226,8 @@ $(O)/lib/libflowtap-preload.so: $(SHIM_OBJ)
 # The application's library is loaded by any program, so it is not sanitized either.
 $(ANNOTATE_OBJ) $(FUNCTIONS_OBJ): HOST_CFLAGS = $(BASE_CFLAGS) $(FORTIFY) -fPIC -fvisibility=hidden
 $(O)/lib/libflowtap.so: $(ANNOTATE_OBJ)
+# It stays loaded: threads that ran a plugin's code end after the plugin is gone.
+$(O)/lib/libflowtap-functions.so: LDFLAGS += -Wl,-z,nodelete
 $(O)/lib/libflowtap-functions.so: $(FUNCTIONS_OBJ)
 $(O)/lib/libflowtap.so $(O)/lib/libflowtap-functions.so:
 	$(call say,LD)

@@ -108,6 +108,8 @@ static void put_job(struct answer *answer, const struct asked *asked, const stru
 {
     uint32_t view = asked->question.flags;
     const struct ft_live_row *rows;
+    if (view == FT_TOP_JOBS && answer->message.n_rows == answer->room)
+        return;
     if (view == FT_TOP_JOBS) {
         put_row(answer, job, job->picture ? &job->picture->job : NULL, asked->now_ns)->processes = job->processes;
         return;

@@ -2,6 +2,7 @@
 #include "daemon/answer_with.h"
 
 #include <grp.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -73,11 +74,40 @@ static int make_memory(const ProtobufCMessage *message)
     return fd;
 }
 
+// An answer is the daemon's memory for as long as somebody holds its descriptor, be it for ever: of those that were sent
+// the last few are kept here, and what goes from here is emptied. Who has not read it by then reads less than was said.
+enum { SENT_MAX = 64 };
+#define SENT_BYTES_MAX (INT64_C(64) << 20)
+
+static struct {
+    pthread_mutex_t lock;
+    int fds[SENT_MAX];
+    int64_t bytes[SENT_MAX], all_bytes;
+    unsigned first, count;
+} sent = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void keep_sent(int fd, int64_t bytes)
+{
+    pthread_mutex_lock(&sent.lock);
+    while (sent.count && (sent.count == SENT_MAX || sent.all_bytes + bytes > SENT_BYTES_MAX)) {
+        (void)!ftruncate(sent.fds[sent.first], 0);
+        close(sent.fds[sent.first]);
+        sent.all_bytes -= sent.bytes[sent.first];
+        sent.first = (sent.first + 1) % SENT_MAX;
+        sent.count--;
+    }
+    unsigned at = (sent.first + sent.count++) % SENT_MAX;
+    sent.fds[at] = fd;
+    sent.bytes[at] = bytes;
+    sent.all_bytes += bytes;
+    pthread_mutex_unlock(&sent.lock);
+}
+
 void ft_answer_send_memory(int socket_fd, const ProtobufCMessage *message, uint64_t count)
 {
     int fd = make_memory(message);
     if (fd < 0)
         return;
     ft_answer_send_with(socket_fd, &count, sizeof(count), fd);
-    close(fd);
+    keep_sent(fd, (int64_t)protobuf_c_message_get_packed_size(message));
 }

@@ -188,6 +188,8 @@ int ft_batch_collect(struct ft_batch *batch, struct ft_process *process, size_t 
 {
     struct ft_segment *segment = &process->segment;
     *first = batch->count;
+    // Decided before the first copy, once for the whole batch: what is left of one that lived then is drained again.
+    bool may_go_on = atomic_load(&process->state) == FT_PROCESS_ALIVE;
     int r = ft_segment_look_again(segment);
     uint64_t until_ticks = process->clock == FT_CLOCK_TICKS ? ft_clock_ticks() : (uint64_t)ft_clock_mono_ns();
     uint32_t chunk = 0;
@@ -206,7 +208,7 @@ int ft_batch_collect(struct ft_batch *batch, struct ft_process *process, size_t 
         chunk += (uint32_t)got;
     }
     // Of several lines, one chunk is copied after the other: an event may be there and a tag that was set before it not.
-    for (size_t i = *first; segment->counts.lines_used > 1 && i < batch->count; i++)
+    for (size_t i = *first; may_go_on && segment->counts.lines_used > 1 && i < batch->count; i++)
         batch->pieces[i].until_ticks = until_ticks;
     if (batch->count > *first)
         qsort(batch->pieces + *first, batch->count - *first, sizeof(*batch->pieces), by_line_and_sequence);

@@ -235,13 +235,17 @@ static int drain_process(struct ft_job *job, struct ft_drain *drain, size_t from
     int r = ft_drain_names(drain, batch, from, to);
     if (r == 0 && drain->writer && process->trace_part != drain->part)
         r = ft_account_put(drain, process);
+    uint32_t late_line = UINT32_MAX;
     for (size_t i = from; r >= 0 && i < to; i++) {
+        if (batch->pieces[i].head.line == late_line)
+            continue;
         r = ft_drain_piece(drain, &batch->pieces[i]);
         while (r == FT_DRAIN_BLOCK_FULL) {
             flush_rows(job, drain, *flushed, i + 1);
             *flushed = i;
             r = ft_drain_piece(drain, &batch->pieces[i]);
         }
+        late_line = r == FT_DRAIN_LATE ? batch->pieces[i].head.line : late_line;
     }
     return r;
 }

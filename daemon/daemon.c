@@ -163,6 +163,7 @@ static void tell_started(const struct ft_daemon *daemon)
 
 int ft_daemon_run(struct ft_daemon *daemon)
 {
+    ft_resting_init();
     tell_started(daemon);
     ft_private_tell_ready(daemon);
     uv_run(&daemon->loop, UV_RUN_DEFAULT);

@@ -28,7 +28,7 @@ bool ft_drain_may_come(const struct ft_drain *drain, struct ft_process *process)
 static bool is_late(const struct ft_drain *drain, const struct ft_piece *piece, uint64_t ticks)
 {
     return ticks > piece->until_ticks && ticks - piece->until_ticks < LATE_TICKS_MAX && !drain->is_replay &&
-           ft_drain_may_come(drain, piece->process);
+           !drain->must_not_wait;
 }
 
 static bool is_event(unsigned kind)
@@ -356,7 +356,7 @@ int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)
         }
         const uint64_t *record = ft_record_at(piece->bytes, piece->to);
         if (time_of(piece, record) > piece->until_ticks && is_late(drain, piece, time_of(piece, record)))
-            return FT_DRAIN_DONE;
+            return FT_DRAIN_LATE;
         bool is_done = slots == 1 && FT_W0_KIND(record[0]) == FT_RECORD_CALL && is_plain(drain, process, line) &&
                        ft_plain_take(drain, process, line, piece->head.base_ticks, record);
         int r = is_done ? 0 : take_record(drain, line, piece, record, (unsigned)slots);

@@ -43,7 +43,7 @@ struct ft_drain {
     uint32_t cached_id, cached_file;
 };
 
-enum ft_drain_result { FT_DRAIN_DONE, FT_DRAIN_BLOCK_FULL };
+enum ft_drain_result { FT_DRAIN_DONE, FT_DRAIN_BLOCK_FULL, FT_DRAIN_LATE };
 
 // What the takers of a record return, besides 0 and -EBADMSG: it may not be consumed yet.
 #define FT_DRAIN_WAIT 1
@@ -52,6 +52,7 @@ enum ft_drain_result { FT_DRAIN_DONE, FT_DRAIN_BLOCK_FULL };
 int ft_drain_names(struct ft_drain *drain, const struct ft_batch *batch, size_t from, size_t to);
 
 // Adds the events of a piece, from piece->to on, and moves that. FT_DRAIN_BLOCK_FULL: end the block, then call again.
+// FT_DRAIN_LATE: the rest, and what follows of its line, is for the next batch.
 // -EBADMSG: corrupt, what was added is good.
 int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece);
 

@@ -46,7 +46,6 @@ static void learn_group(const struct ft_headroom_mount *mount, struct ft_process
     process->growth.group = find_group(mount, process->pid, group) ? strdup(group) : NULL;
 }
 
-// Where nothing is known of its groups, nothing more is to be had from them.
 static uint64_t left_to(struct ft_job *job, struct ft_process *process, bool has_grown, int64_t now_ns)
 {
     const struct ft_headroom_mount *mount = &job->daemon->memory_mount;
@@ -73,6 +72,9 @@ static void tell(struct ft_job *job, struct ft_process *process, bool has_change
         return;
     uint64_t left = left_to(job, process, has_grown, now_ns);
     uint32_t allowed = ft_growth_allowed(left, taken, job->worker_count);
+    // Where nothing is known of its groups, nothing more is to be had from them than what goes unasked.
+    if (left == 0 && !growth->group && allowed < FT_CHUNKS_UNASKED)
+        allowed = FT_CHUNKS_UNASKED;
     bool is_limited = left != FT_HEADROOM_UNLIMITED && has_changed;
     growth->next_ns = now_ns + (is_limited ? LIMITED_NS : UNLIMITED_NS);
     growth->taken = taken > growth->taken ? taken : growth->taken;
@@ -93,22 +95,30 @@ static uint32_t share_of_shim(const struct ft_process *process)
     return share < segment->geometry.chunks_max ? share : segment->geometry.chunks_max;
 }
 
-// The groups that the daemon itself is in: a private daemon shares them with its program.
+// The groups that the daemon itself is in: a private daemon shares them with its program. What it cannot see does not limit.
 static bool has_room_of_its_own(const struct ft_headroom_mount *mount, uint64_t bytes)
 {
     char group[FT_HEADROOM_GROUP_MAX];
-    if (mount->version == FT_HEADROOM_NONE)
+    if (mount->version == FT_HEADROOM_NONE || !find_group(mount, (uint32_t)getpid(), group))
         return true;
-    uint64_t left = find_group(mount, (uint32_t)getpid(), group) ? ft_headroom_read(mount, group) : 0;
+    uint64_t left = ft_headroom_read(mount, group);
     return left >= bytes && left - bytes >= RESERVE_BYTES;
 }
 
-static void make_larger(struct ft_job *job, struct ft_process *process)
+// The cheap question first, and not at each look of a ring that stays full.
+static void make_larger(struct ft_job *job, struct ft_process *process, int64_t now_ns)
 {
     uint64_t bytes = (uint64_t)GRANT_CHUNKS * FT_CHUNK_BYTES;
-    if (!has_room_of_its_own(&job->daemon->memory_mount, bytes) ||
-        !ft_users_take_bytes(&job->daemon->users, process->uid, bytes))
+    if (now_ns < process->growth.next_make_ns)
         return;
+    process->growth.next_make_ns = now_ns + LIMITED_NS;
+    if (!ft_users_take_bytes(&job->daemon->users, process->uid, bytes))
+        return;
+    if (!has_room_of_its_own(&job->daemon->memory_mount, bytes)) {
+        ft_users_give_bytes(&job->daemon->users, process->uid, bytes);
+        return;
+    }
+    process->growth.next_make_ns = 0;
     process->quota_bytes += bytes;
     if (ft_segment_grant(&process->segment, GRANT_CHUNKS) < 0) {
         ft_users_give_bytes(&job->daemon->users, process->uid, bytes);
@@ -129,12 +139,12 @@ void ft_growth_look(struct ft_job *job, struct ft_process *process, bool has_cha
     bool was_full = segment->counts.chunks_wanted != process->chunks_wanted;
     process->chunks_wanted = segment->counts.chunks_wanted;
     process->is_pressed |= was_full || used * 2 >= all;
-    bool shim_grows = segment->counts.chunks_taken < own; // it has memory of its own to come
+    bool shim_grows = segment->counts.chunks_taken + FT_CHUNKS_STEP <= own; // it has memory of its own to come
     // A small ring is full before the next look.
     bool is_nearly_full = used * 4 >= (all < GRANT_CHUNKS ? all : all * 3);
     if (process->growth.told && !shim_grows && (was_full || is_nearly_full) &&
         FT_CHUNKS_BY_SHIM + made < segment->geometry.chunks_max)
-        make_larger(job, process);
+        make_larger(job, process, now_ns);
 }
 
 void ft_growth_fini(struct ft_growth *growth)

@@ -23,7 +23,7 @@ struct ft_growth {
     char *group;    // of its memory (headroom.h); NULL: not asked for, or none that we see
     uint32_t told;  // chunks; 0: nothing yet
     uint32_t taken; // by the shim, when it was told last
-    int64_t next_ns;
+    int64_t next_ns, next_make_ns;
     bool was_looked_at;
 };
 

@@ -8,10 +8,13 @@
 #include "daemon/drain.h"
 #include "proto/calls.h"
 
+static atomic_uint files_of_all;
+
 static void forget(struct ft_live *live)
 {
     if (!live->is_on)
         return;
+    atomic_fetch_sub(&files_of_all, live->paths.count);
     ft_intern_fini(&live->paths);
     free(live->files);
     free(live->path_of_file);
@@ -72,15 +75,19 @@ void ft_live_note_drained(struct ft_live *live, int64_t when_ns)
 // The id of a path, made where it is new; 0 where there is no room.
 static uint32_t find_path(struct ft_live *live, const void *path, size_t bytes)
 {
-    if (!bytes || bytes > UINT32_MAX)
+    bytes = bytes < FT_LIVE_PATH_MAX ? bytes : FT_LIVE_PATH_MAX;
+    if (!bytes)
         return 0;
     uint32_t id = ft_intern_find(&live->paths, path, (uint32_t)bytes);
     if (id || live->paths.count >= FT_LIVE_FILES_MAX ||
         ft_array_grow(&live->files, &live->files_room, live->paths.count, sizeof(*live->files)) < 0)
         return id;
-    int64_t made = ft_intern_add(&live->paths, path, (uint32_t)bytes);
-    if (made <= 0)
+    bool has_room = atomic_fetch_add(&files_of_all, 1) < FT_LIVE_FILES_OF_ALL_MAX;
+    int64_t made = has_room ? ft_intern_add(&live->paths, path, (uint32_t)bytes) : 0;
+    if (made <= 0) {
+        atomic_fetch_sub(&files_of_all, 1);
         return 0;
+    }
     live->files[made - 1] = (struct ft_live_sum){0};
     return (uint32_t)made;
 }
@@ -212,6 +219,7 @@ void ft_live_make_room(struct ft_live *live)
         ft_intern_fini(&kept);
         return;
     }
+    atomic_fetch_sub(&files_of_all, live->paths.count - kept.count);
     ft_intern_fini(&live->paths);
     free(live->files);
     live->paths = kept;

@@ -23,6 +23,9 @@ struct ft_process;
 
 // Processes that a picture shows; files of a job that are told apart at a time.
 enum { FT_LIVE_PROCESSES_MAX = 4096, FT_LIVE_FILES_MAX = 1024 };
+// Files of all jobs that are told apart at a time, and bytes of a path that are kept: how much memory that is for whoever
+// names his jobs and files so.
+enum { FT_LIVE_FILES_OF_ALL_MAX = 32768, FT_LIVE_PATH_MAX = 512 };
 // At least so long between two pictures.
 #define FT_LIVE_EVERY_NS INT64_C(200000000)
 

@@ -6,7 +6,7 @@
 #include "daemon/daemon.h"
 #include "daemon/live.h"
 
-enum { TEXT_BYTES_MAX = 4096 };
+enum { TEXT_BYTES_MAX = FT_LIVE_PATH_MAX };
 
 static struct ft_live_text put_text(struct ft_live_picture *picture, const void *bytes, size_t count)
 {
@@ -72,13 +72,24 @@ static void put_processes(struct ft_job *job, struct ft_live_picture *picture, i
         }
 }
 
+// FNV-1a: what a file goes by in all pictures, also where the table was emptied in between.
+static uint64_t id_of(const uint8_t *path, uint32_t bytes)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t i = 0; i < bytes; i++)
+        hash = (hash ^ path[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 static void put_files(const struct ft_live *live, struct ft_live_picture *picture)
 {
     for (uint32_t id = 1; id <= live->paths.count; id++) {
         uint32_t bytes;
         const uint8_t *path = ft_intern_get(&live->paths, id, &bytes);
-        picture->files[picture->file_count++] = (struct ft_live_row){
-            .id = id, .sum = live->files[id - 1], .since_ns = live->since_ns, .name = put_text(picture, path, bytes)};
+        picture->files[picture->file_count++] = (struct ft_live_row){.id = id_of(path, bytes),
+                                                                     .sum = live->files[id - 1],
+                                                                     .since_ns = live->since_ns,
+                                                                     .name = put_text(picture, path, bytes)};
     }
     picture->calls_left_out = live->calls_left_out;
 }

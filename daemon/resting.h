@@ -5,7 +5,8 @@
 //
 // The page is the client's, who can do two things about it. It can free it (fallocate, FALLOC_FL_PUNCH_HOLE): then the
 // next look puts an empty page there, on the daemon's account, one for each process at most. And it can keep freeing it,
-// which makes a fault wait for the freeing: a look that took long is the last one of that process through a mapping.
+// which makes a fault wait for the freeing: after some looks in a row that took long there are no more of that process through a
+// mapping.
 // It cannot make the mapping end before its page does: segments are sealed against shrinking (admit.h).
 #ifndef FT_DAEMON_RESTING_H
 #define FT_DAEMON_RESTING_H
@@ -18,10 +19,14 @@
 struct ft_resting {
     const struct ft_line *lines; // FT_RESTING_LINES of them, mapped read-only; NULL: not mapped
     uint8_t quiet_looks;         // one after the other
+    uint8_t long_looks;          // likewise
     bool is_given_up;            // never mapped again
 };
 
 enum { FT_RESTING_LINES = FT_PAGE_BYTES / sizeof(struct ft_line) };
+
+// Once, before all: what a page costs for which there is no memory.
+void ft_resting_init(void);
 
 // A look through pread found news, or found none: after some of these the page is mapped. `page` is inside the segment.
 void ft_resting_note(struct ft_resting *resting, int fd, uint32_t page, bool has_news);

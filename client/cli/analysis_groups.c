@@ -63,6 +63,9 @@ static void lose(void *groups, uint32_t group, int64_t ns)
 static void settle_part(struct context *context, const struct ft_groups_block *block, const struct ft_groups_part *part,
                         int64_t watermark_ns)
 {
+    if (part->thread == FT_TRACE_SET_NONE) {
+        return; /* its record is lost: nobody knows which other blocks it is in */
+    }
     struct ft_owned_list *pending = &context->pending[part->thread], both = {0};
     struct ft_owned_list own = {.items = &block->owned.items[part->first], .count = part->count};
     if (pending->count > 0) {

@@ -211,6 +211,7 @@ const char *ft_function_name(const void *function)
                 __atomic_store_n(&names[at].text, text, __ATOMIC_RELEASE);
                 return text;
             }
+            __atomic_fetch_sub(&names_used, 1, __ATOMIC_RELAXED); /* another thread's took the place */
             seen = none;
         }
         if (seen == function) {

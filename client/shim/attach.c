@@ -9,6 +9,7 @@
 #include "client/shim/annotate.h"
 #include "client/shim/attach_limits.h"
 #include "client/shim/fd.h"
+#include "client/shim/levels.h"
 #include "client/shim/name.h"
 #include "client/shim/settings.h"
 #include "client/shim/start.h"
@@ -159,6 +160,7 @@ static void forget_parent(void)
     p->fork_count++;
     ft_fd_forget_all();
     ft_uring_reset();
+    ft_levels_forked();
     ft_name_reset();
     ft_tags_fork();
     ft_async_forget();

@@ -276,8 +276,8 @@ __attribute__((visibility("hidden"))) void ft_levels_end(unsigned place, const s
     const struct ft_levels_call call = levels_calls[place];
     const struct ft_levels_function *function = call.function;
     free_place(place);
-    if (call.mark.image != ft_process.pid || !ft_annotate_enter())
-        return; /* begun by the parent, whose it is */
+    if (!ft_annotate_enter() || call.mark.image != ft_process.pid) /* in this order: a raw fork's child attaches here */
+        return;                                                    /* begun by the parent, whose it is */
     struct ft_annotate_arg args[FT_LEVELS_ARGS_MAX];
     struct ft_annotate_event span = {.kind = FT_ANNOTATE_SPAN,
                                      .category = function->category,

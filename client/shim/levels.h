@@ -81,5 +81,7 @@ void ft_levels_start(void);
 void ft_levels_opening(void);
 /* Looks at what was loaded since the last look. */
 void ft_levels_loaded(void);
+/* In a forked child: who was looking in the parent is not here. */
+void ft_levels_forked(void);
 
 #endif

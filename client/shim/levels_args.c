@@ -236,7 +236,9 @@ uint32_t ft_levels_args_tell(const struct ft_levels_call *call, uint64_t result,
 {
     const struct ft_levels_function *function = call->function;
     struct told told = {.call = call, .args = args};
-    told.is_done = function->kind == FT_LEVELS_HDF5 ? (int64_t)result >= 0 : (uint32_t)result == 0;
+    /* herr_t and htri_t are ints, whose upper half is anything; an hid_t's lower half counts from 0. */
+    told.is_done =
+        function->kind == FT_LEVELS_HDF5 ? (int64_t)result >= 0 && (int32_t)result >= 0 : (uint32_t)result == 0;
     const char *letters = function->letters;
     for (unsigned i = 0; letters[i] != 0 && i < FT_LEVELS_INTEGERS; i++) {
         if (letters[i] == '>' && told.is_done)

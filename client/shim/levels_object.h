@@ -25,7 +25,7 @@ struct ft_levels_object {
 struct ft_levels_objects {
     struct ft_levels_object *items;
     unsigned count;
-    unsigned first_count; /* so many were there when the program started */
+    unsigned first_count; /* so many were there at the first look */
 };
 
 /* Of a path, what is behind the folder. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * When the slots of which objects are looked at: at the start where a library that a rule names is there, and after
- * dlopen, when the program asks for a symbol or opens the next one. Each object once.
+ * When the slots of which objects are looked at: at the start where a library that a rule names is there, and from then
+ * on after dlopen, when the program asks for a symbol or opens the next one. Each object once. Where no such library is
+ * there and none is named by the user, all that a dlopen costs is a look at the names of what is loaded.
  * dl_iterate_phdr keeps the others from loading and unloading meanwhile: one look is one call of it. It is the one
  * function of libc that is called here, as unwinders do, and only from within the program's own calls to ld.so.
  */
@@ -159,7 +160,7 @@ static int may_look(void)
     return ft_enter() && !ft_process.sandboxed && ft_thread.vfork_depth == 0;
 }
 
-/* Once, before anything was opened. */
+/* Once. */
 static void read_rules(iterate *all)
 {
     levels_are_read = 1;
@@ -190,12 +191,17 @@ void ft_levels_opening(void)
     iterate *all = may_look() ? iterator() : NULL;
     if (all == NULL)
         return;
-    if (!levels_are_read)
+    if (!levels_are_read && (ft_levels_rules_are_given() || all(is_wanted_at_start, NULL)))
         read_rules(all);
     if (!levels_are_on)
         return;
     look();
     ft_levels_are_pending = 1;
+}
+
+void ft_levels_forked(void)
+{
+    __atomic_store_n(&levels_is_looking, 0, __ATOMIC_RELAXED);
 }
 
 __attribute__((visibility("hidden"))) void ft_levels_loaded(void)
@@ -217,6 +223,10 @@ void ft_levels_opening(void)
 }
 
 void ft_levels_loaded(void)
+{
+}
+
+void ft_levels_forked(void)
 {
 }
 

@@ -66,14 +66,12 @@ static int is_function(const ElfW(Sym) * symbol)
 }
 
 /*
- * What ld.so will find at the first call: the definition where there is but one, or the first that the program was
- * started with, for what it was started with. 0: that cannot be told from here.
+ * What ld.so will find at the first call, where there is but one definition. 0: that cannot be told from here, where
+ * versions and the order of what was opened later are not looked at.
  */
-static uint64_t resolve(const struct ft_levels_objects *objects, const struct ft_levels_object *object,
-                        const char *name)
+static uint64_t resolve(const struct ft_levels_objects *objects, const char *name)
 {
     uint32_t hash = ft_object_hash(name);
-    int is_first = (unsigned)(object - objects->items) < objects->first_count;
     uint64_t found = 0;
     for (unsigned i = 0; i < objects->count; i++) {
         unsigned count;
@@ -84,8 +82,6 @@ static uint64_t resolve(const struct ft_levels_objects *objects, const struct ft
         if (found != 0 || count > 1 || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
             return 0;
         found = elf->base + symbol->st_value;
-        if (is_first)
-            return found;
     }
     return found;
 }
@@ -97,7 +93,7 @@ static uint64_t target_of(const struct ft_levels_objects *objects, const struct 
     uint64_t target = __atomic_load_n(slot->at, __ATOMIC_RELAXED);
     *library = ft_levels_object_at(objects, target);
     if (*library == object && slot->is_of_call && slot->symbol->st_shndx == SHN_UNDEF) {
-        target = resolve(objects, object, slot->name);
+        target = resolve(objects, slot->name);
         *library = ft_levels_object_at(objects, target);
     }
     return *library == object || *library == NULL ? 0 : target;
@@ -193,7 +189,8 @@ static int read_slot(const struct ft_levels_object *object, const ElfW(Rela) * r
     slot->name = object->elf.strings + slot->symbol->st_name;
     slot->at = (uint64_t *)(uintptr_t)(object->elf.base + relocation->r_offset);
     slot->is_of_call = type == R_X86_64_JUMP_SLOT;
-    return ft_levels_rules_want_name(slot->name) || ft_object_is_same(slot->name, "dlsym");
+    /* Of dlsym the slots of calls alone: whether others are is found by a look at all the code, which may be large. */
+    return ft_levels_rules_want_name(slot->name) || (slot->is_of_call && ft_object_is_same(slot->name, "dlsym"));
 }
 
 int ft_levels_slots_are_wanted(const struct ft_levels_object *object)

@@ -241,7 +241,8 @@ struct flowtap_trace_wanted_tag {
  */
 struct flowtap_trace_criteria {
     int64_t start_ns, end_ns; /* that start at start_ns or later, and before end_ns */
-    const char *where;        /* an expression, as `flowtap events --where` takes it: see flowtap-events(1) */
+    const char *where; /* an expression, as `flowtap events --where` takes it: see flowtap-events(1); functions of
+                                 instrumented programs have the names that the trace has, with addresses, not symbols */
     const uint32_t *processes;
     size_t process_count;
     const uint32_t *files; /* the first or the second file of a call */
@@ -352,7 +353,7 @@ void flowtap_trace_cursor_close(struct flowtap_trace_cursor *cursor); /* NULL is
 /*
  * 1 and a batch of at least one event, valid until the cursor's next use; 0 at the end; -errno where a file could not be read
  * any more (-ESTALE: it was replaced or cut after _open). The next call goes on behind what failed. A batch is of one part; the
- * events of one thread stand together in it, and come in order of their starts, also from batch to batch.
+ * events of one thread stand together in it, in order of their starts; what encloses others, as spans do, may come in a later one.
  */
 int flowtap_trace_cursor_next(struct flowtap_trace_cursor *cursor, const struct flowtap_trace_batch **out,
                               struct flowtap_trace_error *error);

@@ -8,7 +8,8 @@ import pytest
 
 import harness
 
-COMMANDS = (["summary"], ["events", "--format", "json"], ["files"], ["processes"], ["info"], ["verify"])
+COMMANDS = (["summary"], ["events", "--format", "json"], ["files"], ["processes"], ["info"], ["verify"],
+            ["summary", "--by", "pid,cat"], ["summary", "--quick"], ["timeline"], ["diagnose"])
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def read_all(path, commands=COMMANDS):
         done = harness.read_command(*words, path)
         assert done.returncode in (0, 1), (words, done.returncode, done.stderr[-2000:])
         assert b"Sanitizer" not in done.stderr, done.stderr[-4000:]
-        results[words[0]] = done
+        results.setdefault(words[0], done)
     return results
 
 

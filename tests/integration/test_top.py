@@ -169,6 +169,9 @@ def test_nobody_is_disturbed(tap):
         one.connect(str(daemon.socket))
         one.send(struct.pack("<IIIIQII", 0x31417446, 6, harness_abi(), 0, 2 ** 64 - 1 - i, 0, i % 5))
         (held.append if i % 3 else socket.socket.close)(one)
+    # Whoever asks while all answers are being made is turned away.
+    once = [harness.FLOWTAP, "top", "--json", "--count", "1", "--interval", "100ms", "--socket", daemon.socket]
+    harness.wait_until("it to answer again", lambda: harness.call(once).returncode == 0)
     looks = Looks(tap, daemon)
     looks.until("rates", lambda rows: rows and rows[0]["ops"] > 0)
     looks.end()
@@ -247,8 +250,10 @@ class Screen:
         os.write(self.outer, key)
 
     def check_restored(self):
-        self.read()
-        assert self.text.rstrip().endswith(b"\033[?7h\033[?25h\033[?1049l"), self.text[-100:]
+        def is_all_there():
+            self.read()
+            return self.text.rstrip().endswith(b"\033[?7h\033[?25h\033[?1049l")
+        harness.wait_until("the end of what it wrote", is_all_there)
         assert termios.tcgetattr(self.inner) == self.before
 
 

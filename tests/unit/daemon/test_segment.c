@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "daemon/admit.h"
@@ -163,6 +165,27 @@ static void test_a_page_that_was_freed_while_its_process_rests_is_read_as_zeros(
     maker_fini(&maker);
 }
 
+// As where a page that was freed cannot be had again.
+static void test_a_page_that_is_not_to_be_had_is_given_up(void **state)
+{
+    struct ft_resting resting = {0};
+    struct ft_line copies[2] = {{.tid = 1}, {.tid = 2}};
+    (void)state;
+    ft_resting_init();
+    int fd = memfd_create("page", MFD_CLOEXEC);
+    assert_int_equal(pwrite(fd, copies, sizeof(copies), 0), sizeof(copies));
+    assert_int_equal(ftruncate(fd, FT_PAGE_BYTES), 0);
+    for (int i = 0; i < 100 && !resting.lines; i++)
+        ft_resting_note(&resting, fd, 0, false);
+    assert_true(ft_resting_is_quiet(&resting, copies, 2, 2));
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_false(ft_resting_is_quiet(&resting, copies, 2, 2));
+    assert_true(resting.is_given_up);
+    assert_null(resting.lines);
+    close(fd);
+    signal(SIGBUS, SIG_DFL);
+}
+
 static void test_lines_beyond_the_mapped_page_are_read(void **state)
 {
     struct maker maker;
@@ -312,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_a_look_sees_new_lines_and_refuses_impossible_counts),
         cmocka_unit_test(test_a_process_that_rests_is_seen_to_go_on),
         cmocka_unit_test(test_a_page_that_was_freed_while_its_process_rests_is_read_as_zeros),
+        cmocka_unit_test(test_a_page_that_is_not_to_be_had_is_given_up),
         cmocka_unit_test(test_lines_beyond_the_mapped_page_are_read),
         cmocka_unit_test(test_chunks_beyond_the_shims_own_are_made_on_demand),
         cmocka_unit_test(test_totals_of_all_copies_are_added_up),
