@@ -45,7 +45,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
 struct flowtap_trace;
 struct flowtap_trace_select;
 struct flowtap_trace_cursor;
@@ -351,9 +350,9 @@ int flowtap_trace_cursor_open(const struct flowtap_trace *trace, const struct fl
 void flowtap_trace_cursor_close(struct flowtap_trace_cursor *cursor); /* NULL is fine */
 
 /*
- * 1 and a batch of at least one event, valid until the cursor's next use; 0 at the end; -errno where a file could not be read
- * any more (-ESTALE: it was replaced or cut after _open). The next call goes on behind what failed. A batch is of one part; the
- * events of one thread stand together in it, in order of their starts; what encloses others, as spans do, may come in a later one.
+ * 1 and a batch, valid until the cursor's next use; 0 at the end; -errno where a file could not be read any more (-ESTALE: it was
+ * replaced or cut after _open), and the next call goes on behind that. A batch is of one part, a thread's events together
+ * in it, by their starts; what encloses others, as spans do, may come in a later one.
  */
 int flowtap_trace_cursor_next(struct flowtap_trace_cursor *cursor, const struct flowtap_trace_batch **out,
                               struct flowtap_trace_error *error);
