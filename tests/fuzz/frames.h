@@ -38,7 +38,7 @@ static void fix_crcs(uint8_t *data, size_t size)
 // head or data, and keeps lengths and crcs right.
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
-    size_t offsets[64], count = 0, at = 0, begin, len, new_len, which;
+    size_t offsets[64], count = 0, at = 0, begin, len, new_len, room, which;
     struct ft_frame frame;
     uint8_t *part;
 
@@ -65,11 +65,14 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
         len = frame.data_len;
     }
     // The part's bytes with room to grow, then the rest behind them.
+    room = len + (max_size - size < 64 ? max_size - size : 64);
     part = malloc(len + 64);
-    if (!part)
+    if (!part || !room) { // libFuzzer makes a byte where it can make nothing
+        free(part);
         return size;
+    }
     memcpy(part, data + begin, len);
-    new_len = LLVMFuzzerMutate(part, len, len + 64 < max_size - (size - len) ? len + 64 : max_size - (size - len));
+    new_len = LLVMFuzzerMutate(part, len, room);
     memmove(data + begin + new_len, data + begin + len, size - begin - len);
     memcpy(data + begin, part, new_len);
     free(part);
