@@ -47,10 +47,8 @@ ft_levels_entries:
     .cfi_endproc
     .size ft_levels_entries, . - ft_levels_entries
 
-    .type enter, @function
-enter:
-    .cfi_startproc
-    .cfi_def_cfa_offset 16
+/* A frame with struct ft_levels_registers at its lower end; what the stub pushed, its number, is at 8(%rbp). */
+    .macro keep_registers
     pushq %rbp
     .cfi_adjust_cfa_offset 8
     .cfi_rel_offset %rbp, 0
@@ -75,6 +73,13 @@ enter:
     movq %r10, 176(%rsp)
     movq %r11, 184(%rsp)
     movq %rax, 192(%rsp)
+    .endm
+
+    .type enter, @function
+enter:
+    .cfi_startproc
+    .cfi_def_cfa_offset 16
+    keep_registers
     movl 8(%rbp), %edi
     leaq 16(%rbp), %rsi
     movq %rsp, %rdx
@@ -139,30 +144,7 @@ ft_levels_exits:
 leave:
     .cfi_startproc
     .cfi_def_cfa_offset 16
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %rbp, 0
-    movq %rsp, %rbp
-    .cfi_def_cfa_register %rbp
-    andq $-16, %rsp
-    subq $208, %rsp
-    movups %xmm0, (%rsp)
-    movups %xmm1, 16(%rsp)
-    movups %xmm2, 32(%rsp)
-    movups %xmm3, 48(%rsp)
-    movups %xmm4, 64(%rsp)
-    movups %xmm5, 80(%rsp)
-    movups %xmm6, 96(%rsp)
-    movups %xmm7, 112(%rsp)
-    movq %rdi, 128(%rsp)
-    movq %rsi, 136(%rsp)
-    movq %rdx, 144(%rsp)
-    movq %rcx, 152(%rsp)
-    movq %r8, 160(%rsp)
-    movq %r9, 168(%rsp)
-    movq %r10, 176(%rsp)
-    movq %r11, 184(%rsp)
-    movq %rax, 192(%rsp)
+    keep_registers
     movl 8(%rbp), %edi
     movq %rsp, %rsi
     cld
