@@ -119,9 +119,11 @@ CLI_SRC := $(wildcard client/cli/*.c)
 SHIM_SRC := $(wildcard client/shim/*.c client/shim/*.S)
 ANNOTATE_SRC := $(wildcard client/annotate/*.c)
 FUNCTIONS_SRC := $(wildcard client/functions/*.c)
-# Slurm's plugin is built where its header is; SLURM_CFLAGS says where that is elsewhere.
+# Slurm's plugin is built where its header is; SLURM_CFLAGS says where that is elsewhere. The sign comes from a variable,
+# since make 4.3 no longer takes the backslash from '\#' in a function's arguments.
 SLURM_CFLAGS ?=
-HAS_SLURM := $(shell echo '\#include <slurm/spank.h>' | $(CC) $(SLURM_CFLAGS) -E -x c - >/dev/null 2>&1 && echo yes)
+hash := \#
+HAS_SLURM := $(shell echo '$(hash)include <slurm/spank.h>' | $(CC) $(SLURM_CFLAGS) -E -x c - >/dev/null 2>&1 && echo yes)
 SLURM_SRC := $(if $(HAS_SLURM),$(wildcard client/slurm/*.c))
 
 object = $(addprefix $(O)/$(1)/,$(addsuffix .o,$(basename $(2))))

@@ -135,3 +135,13 @@ def test_an_edited_configuration_survives(tmp_path):
     assert (conf.parent / "flowtapd.conf.new").is_file()
     make("uninstall", *words)
     assert files_below(tmp_path) == ["etc/flowtap/flowtapd.conf"]
+
+
+@pytest.mark.parametrize(("slurm", "built"), [(False, False), (True, True)])
+def test_slurms_plugin_is_built_where_its_header_is(tmp_path, slurm, built):
+    flags = "-nostdinc"
+    if slurm:
+        (tmp_path / "slurm").mkdir()
+        (tmp_path / "slurm/spank.h").touch()
+        flags += f" -I{tmp_path}"
+    assert ("spank_flowtap.so" in make("--always-make", "--dry-run", "all", f"SLURM_CFLAGS={flags}")) == built
