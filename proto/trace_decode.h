@@ -23,13 +23,10 @@ struct ft_trace_decoder {
     uint64_t *grouped; // one that is by call
     uint64_t *told[FT_COLUMN_END]; // values of SIZE ... FD
     struct ft_run *runs;
-    int64_t *start_ns, *dur_ns, *size, *offset, *result;
-    uint64_t *bytes, *arg;
-    uint32_t *file, *file2, *context, *name, *category;
-    int32_t *fd, *err;
-    uint16_t *call, *flags, *shapes;
-    uint8_t *kind, *has, *arg_count;
-    uint32_t *first_arg;
+    uint16_t *shapes;
+#define FT_DECODER_ARRAY(type, name) type *name;
+    FT_ROWS_COLUMNS(FT_DECODER_ARRAY)
+#undef FT_DECODER_ARRAY
     struct ft_event_arg *args;
     const void *zeros; // of any column; never written
 };

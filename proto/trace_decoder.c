@@ -7,7 +7,7 @@
 
 #define ROWS FT_TRACE_BLOCK_ROWS_MAX
 
-// The arrays of a decoder and the bytes of one of their items.
+// The arrays of a decoder, the wider ones first; the rows' own follow them.
 #define ARRAYS(X)             \
     X(numbers)                \
     X(grouped)                \
@@ -19,29 +19,8 @@
     X(told[FT_COLUMN_ERR])    \
     X(told[FT_COLUMN_FILE2])  \
     X(told[FT_COLUMN_FD])     \
-    X(start_ns)               \
-    X(dur_ns)                 \
-    X(size)                   \
-    X(offset)                 \
-    X(result)                 \
-    X(bytes)                  \
-    X(arg)                    \
     X(args)                   \
-    X(runs)                   \
-    X(first_arg)              \
-    X(file)                   \
-    X(file2)                  \
-    X(context)                \
-    X(name)                   \
-    X(category)               \
-    X(fd)                     \
-    X(err)                    \
-    X(call)                   \
-    X(flags)                  \
-    X(shapes)                 \
-    X(kind)                   \
-    X(has)                    \
-    X(arg_count)
+    X(runs)
 
 int ft_trace_decoder_create(struct ft_trace_decoder **out)
 {
@@ -55,7 +34,11 @@ int ft_trace_decoder_create(struct ft_trace_decoder **out)
     decoder->columns = ft_column_decoder_create();
     decoder->aggregator = ft_aggregator_create();
 #define ADD_BYTES(array) bytes += ROWS * sizeof(*decoder->array);
+#define ADD_COLUMN(type, name) ADD_BYTES(name)
     ARRAYS(ADD_BYTES)
+    FT_ROWS_COLUMNS(ADD_COLUMN)
+    ADD_BYTES(shapes)
+#undef ADD_COLUMN
 #undef ADD_BYTES
     // Zeros by calloc, so that their pages are never made.
     decoder->memory = malloc(bytes);
@@ -67,7 +50,11 @@ int ft_trace_decoder_create(struct ft_trace_decoder **out)
 #define PLACE(array)                                   \
     decoder->array = (void *)(decoder->memory + used); \
     used += ROWS * sizeof(*decoder->array);
+#define PLACE_COLUMN(type, name) PLACE(name)
     ARRAYS(PLACE)
+    FT_ROWS_COLUMNS(PLACE_COLUMN)
+    PLACE(shapes)
+#undef PLACE_COLUMN
 #undef PLACE
     *out = decoder;
     return 0;

@@ -102,34 +102,39 @@ struct ft_run {
     uint32_t count;
 };
 
+// The columns, the wider ones first: so arrays of them lie aligned one behind the other.
+#define FT_ROWS_COLUMNS(X) \
+    X(int64_t, start_ns)   \
+    X(int64_t, dur_ns)     \
+    X(int64_t, size)       \
+    X(int64_t, offset)     \
+    X(int64_t, result)     \
+    X(uint64_t, bytes)     \
+    X(uint64_t, arg)       \
+    X(uint32_t, file)      \
+    X(uint32_t, file2)     \
+    X(int32_t, fd)         \
+    X(int32_t, err)        \
+    X(uint32_t, context)   \
+    X(uint32_t, name)      \
+    X(uint32_t, category)  \
+    X(uint32_t, first_arg) \
+    X(uint16_t, call)      \
+    X(uint16_t, flags)     \
+    X(uint8_t, kind)       \
+    X(uint8_t, has)        \
+    X(uint8_t, arg_count)
+#define FT_ROWS_MEMBER(type, name) const type *name;
+
 // A decoded block: one array of `count` values for each column asked for. Valid
 // until the decoder's next use. Unknown values are 0 (see has).
 struct ft_rows {
     size_t count;
     const struct ft_run *runs;
     size_t run_count;
-    const int64_t *start_ns;
-    const int64_t *dur_ns;
-    const uint16_t *call;
-    const uint8_t *kind;
-    const uint32_t *file;
-    const uint32_t *file2;
-    const int32_t *fd;
-    const int64_t *size;
-    const int64_t *offset;
-    const int64_t *result;
-    const uint64_t *bytes;
-    const uint64_t *arg;
-    const int32_t *err;
-    const uint32_t *context;
-    const uint32_t *name;
-    const uint32_t *category;
-    const uint16_t *flags;
-    const uint8_t *has;
+    FT_ROWS_COLUMNS(FT_ROWS_MEMBER)
     // Arguments of row i: args[first_arg[i]] and those behind it, arg_count[i] in all; arg_total of all rows. Types are
     // enum ft_arg_type, all below FT_ARG_TYPE_END (0: of a newer format).
-    const uint8_t *arg_count;
-    const uint32_t *first_arg;
     const struct ft_event_arg *args;
     size_t arg_total;
 };

@@ -196,30 +196,9 @@ const uint8_t *ft_selector_choose(struct ft_selector *selector, size_t reader, c
     return chosen;
 }
 
-/* The columns of ft_rows, each with room of so many bytes an item. */
-#define COLUMNS(X) \
-    X(start_ns)    \
-    X(dur_ns)      \
-    X(size)        \
-    X(offset)      \
-    X(result)      \
-    X(bytes)       \
-    X(arg)         \
-    X(file)        \
-    X(file2)       \
-    X(fd)          \
-    X(err)         \
-    X(context)     \
-    X(name)        \
-    X(category)    \
-    X(first_arg)   \
-    X(call)        \
-    X(flags)       \
-    X(kind)        \
-    X(has)         \
-    X(arg_count)
-#define ITEM_BYTES(column) +sizeof(*((struct ft_rows *)NULL)->column)
-enum { ROW_BYTES = 0 COLUMNS(ITEM_BYTES) };
+/* A row with all columns. */
+#define ITEM_BYTES(type, name) +sizeof(type)
+enum { ROW_BYTES = 0 FT_ROWS_COLUMNS(ITEM_BYTES) };
 
 /* How many levels evaluate() uses below this node. */
 static size_t levels_of(const struct ft_filter *filter, size_t node_index)
@@ -261,18 +240,17 @@ static void pick_column(const void *from, size_t item_bytes, const uint8_t *chos
     }
 }
 
-/* Wide columns come first, so that each begins where its items may lie. */
 static void pick_columns(struct ft_selector *selector, const struct ft_rows *rows, const uint8_t *chosen,
                          struct ft_rows *out)
 {
     uint8_t *room = selector->columns;
-#define PICK(column)                                                                 \
+#define PICK(type, column)                                                           \
     if (rows->column) {                                                              \
         pick_column(rows->column, sizeof(*rows->column), chosen, rows->count, room); \
         out->column = (const void *)room;                                            \
         room += sizeof(*rows->column) * FT_TRACE_BLOCK_ROWS_MAX;                     \
     }
-    COLUMNS(PICK)
+    FT_ROWS_COLUMNS(PICK)
 #undef PICK
     out->args = rows->args;
     out->arg_total = rows->arg_total;
