@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/analysis_ends.h"
 #include "client/cli/analysis_groups_block.h"
 #include "client/cli/cli.h"
 
@@ -12,8 +13,7 @@ struct context {
     struct ft_groups *groups;
     struct ft_groups_index index;
     struct ft_owned_list *pending; /* by thread: what a block that is still to come may take from */
-    int64_t **ends_ns;             /* by host: ends of its blocks in that order, INT64_MIN behind them */
-    size_t *taken;                 /* by host: how many of them */
+    struct ft_ends ends;
 };
 
 static struct ft_group *group_at(struct ft_groups *groups, uint32_t group)
@@ -85,7 +85,7 @@ static void take_block(void *block_untyped, int64_t watermark_ns)
 {
     const struct ft_groups_block *block = block_untyped;
     struct context *context = block->context;
-    int64_t host_watermark_ns = context->ends_ns[block->host][++context->taken[block->host]];
+    int64_t host_watermark_ns = ft_ends_take(&context->ends, block->host);
     for (size_t s = 0; s < block->slot_count; s++) {
         add_slot(context->groups, &block->slots[s], watermark_ns);
     }
@@ -110,50 +110,13 @@ static void end(void *block)
     ft_groups_block_destroy(block);
 }
 
-static int later_first(const void *a_untyped, const void *b_untyped)
-{
-    int64_t a = *(const int64_t *)a_untyped, b = *(const int64_t *)b_untyped;
-    return a != b ? (a < b ? 1 : -1) : 0;
-}
-
-/* The pass takes the blocks of all hosts in descending order of their ends, and so those of each. */
-static void find_ends(struct context *context, const struct ft_trace_set *set)
-{
-    size_t hosts = ft_trace_set_host_count(set), readers = ft_trace_set_reader_count(set), blocks;
-    size_t *count = ft_cli_alloc((hosts + 1) * sizeof(*count));
-    context->taken = ft_cli_alloc((hosts + 1) * sizeof(*context->taken));
-    context->ends_ns = ft_cli_alloc((hosts + 1) * sizeof(*context->ends_ns));
-    for (size_t r = 0; r < readers; r++) {
-        const struct ft_trace_block *heads = ft_trace_reader_blocks(ft_trace_set_reader(set, r), &blocks);
-        uint32_t host = ft_trace_set_reader_host(set, r);
-        int64_t *ends = ft_cli_realloc(context->ends_ns[host], count[host] + blocks + 1, sizeof(*ends));
-        for (size_t b = 0; b < blocks; b++) {
-            ends[count[host]++] = ft_trace_set_realtime_ns(set, r, heads[b].end_ns);
-        }
-        context->ends_ns[host] = ends;
-    }
-    for (size_t h = 0; h < hosts; h++) {
-        if (count[h] > 1) {
-            qsort(context->ends_ns[h], count[h], sizeof(**context->ends_ns), later_first);
-        }
-        if (context->ends_ns[h]) {
-            context->ends_ns[h][count[h]] = INT64_MIN;
-        }
-    }
-    free(count);
-}
-
 static void release(struct context *context, const struct ft_trace_set *set)
 {
     for (size_t t = 0; t < ft_trace_set_thread_count(set); t++) {
         ft_owned_fini(&context->pending[t]);
     }
-    for (size_t h = 0; h < ft_trace_set_host_count(set); h++) {
-        free(context->ends_ns[h]);
-    }
     free(context->pending);
-    free(context->ends_ns);
-    free(context->taken);
+    ft_ends_fini(&context->ends);
     ft_map_fini(&context->index.map);
     pthread_mutex_destroy(&context->index.lock);
 }
@@ -198,7 +161,7 @@ void ft_groups_read(struct ft_groups *groups, struct ft_group_keys *keys, const 
     ft_map_init(&context.index.map);
     pthread_mutex_init(&context.index.lock, NULL);
     context.pending = ft_cli_alloc((ft_trace_set_thread_count(set) + 1) * sizeof(*context.pending));
-    find_ends(&context, set);
+    ft_ends_init(&context.ends, set);
     ft_progress_begin(&progress, "grouping events", ft_trace_set_events(set));
     struct ft_pass pass = {.set = set,
                            .where = where,

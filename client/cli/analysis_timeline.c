@@ -8,6 +8,7 @@
 
 #include "client/cli/analysis_count.h"
 #include "client/cli/analysis_intervals.h"
+#include "client/cli/analysis_timeline_categories.h"
 #include "client/cli/cli.h"
 
 enum { IO, COMPUTE, LIST_COUNT };
@@ -18,12 +19,14 @@ struct state {
     struct ft_timeline_bin *bins;
     struct ft_intervals lists[LIST_COUNT]; /* of the block at hand */
     struct ft_intervals *pending;          /* of all blocks: what is not final */
-    int64_t first_ns, last_ns;             /* of the events; for the span alone */
+    struct ft_categories_block categories;
+    int64_t first_ns, last_ns; /* of the events; for the span alone */
 };
 
 struct context {
     struct ft_timeline *timeline;
     struct ft_intervals pending[LIST_COUNT];
+    struct ft_categories categories;
     int64_t first_ns, last_ns;
 };
 
@@ -156,6 +159,7 @@ static void add_rows(void *state_untyped, size_t reader, const struct ft_rows *r
     for (int kind = 0; kind < LIST_COUNT; kind++) {
         ft_intervals_normalize(&state->lists[kind]);
     }
+    ft_categories_block_read(&state->categories, state->pass->set, reader, rows);
 }
 
 static void add_sums(void *state_untyped, size_t reader, const struct ft_rows *rows)
@@ -214,7 +218,9 @@ static struct ft_intervals intersect(const struct ft_intervals *a, const struct 
 static void settle(void *state_untyped, int64_t watermark_ns)
 {
     struct state *state = state_untyped;
+    struct context *context = state->pass->context;
     struct ft_intervals above[LIST_COUNT];
+    ft_categories_take(&context->categories, &state->categories);
     for (int kind = 0; kind < LIST_COUNT; kind++) {
         ft_intervals_merge(&state->pending[kind], &state->lists[kind]);
         above[kind] = cut(&state->pending[kind], watermark_ns);
@@ -253,6 +259,7 @@ static void end(void *state_untyped)
     for (int kind = 0; kind < LIST_COUNT; kind++) {
         ft_intervals_fini(&state->lists[kind]);
     }
+    ft_categories_block_fini(&state->categories);
     free(state->bins);
     free(state);
 }
@@ -339,11 +346,12 @@ int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *se
         return status;
     }
     timeline->bins = ft_cli_alloc(timeline->count * sizeof(*timeline->bins));
+    ft_categories_init(&context.categories, timeline, set);
     ft_progress_begin(&progress, "reading events", ft_trace_set_events(set));
     struct ft_pass pass = {.set = set,
                            .where = where,
                            .columns = FT_COL_START | FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2 |
-                                      FT_COL_BYTES | FT_COL_NAME,
+                                      FT_COL_BYTES | FT_COL_NAME | FT_COL_HAS,
                            .progress = &progress,
                            .context = &context,
                            .begin = begin,
@@ -353,6 +361,7 @@ int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *se
                            .end = end};
     ft_pass_run(&pass);
     ft_progress_end(&progress);
+    ft_categories_end(&context.categories);
     timeline->bad_blocks = pass.bad_blocks;
     timeline->profiled = where ? 0 : ft_trace_set_profiled(set);
     for (size_t i = 0; i < timeline->count; i++) {
@@ -365,6 +374,9 @@ int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *se
 
 void ft_timeline_fini(struct ft_timeline *timeline)
 {
+    for (size_t i = 0; i < timeline->category_count; i++) {
+        free(timeline->categories[i].bins_ns);
+    }
     free(timeline->bins);
     memset(timeline, 0, sizeof(*timeline));
 }

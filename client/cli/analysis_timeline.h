@@ -11,7 +11,7 @@
 
 #include "client/cli/analysis_pass.h"
 
-enum { FT_TIMELINE_BINS_MAX = 100000 };
+enum { FT_TIMELINE_BINS_MAX = 100000, FT_TIMELINE_CATEGORIES_MAX = 64 };
 
 struct ft_timeline_sum {
     uint64_t calls, bytes, time_ns; /* bytes of `metadata`: none, as in a summary */
@@ -24,12 +24,22 @@ struct ft_timeline_bin {
     int64_t io_ns, compute_ns, overlap_ns;
 };
 
+/* Time of threads in its events, without what went on inside them. */
+struct ft_timeline_category {
+    struct ft_bytes name; /* the set's; no data: all others, where there are too many */
+    bool is_span;         /* some are spans: a library's or the application's */
+    int64_t *bins_ns, total_ns;
+};
+
 struct ft_timeline {
     int64_t start_ns, end_ns, width_ns; /* start and end since the epoch */
     struct ft_timeline_bin *bins;
     size_t count;
     struct ft_timeline_bin total; /* of all bins */
-    uint64_t profiled;            /* so many events are in it as sums */
+    /* Longest first. Of events alone: where there are sums, too, they are not whole. */
+    struct ft_timeline_category categories[FT_TIMELINE_CATEGORIES_MAX];
+    size_t category_count;
+    uint64_t profiled; /* so many events are in it as sums */
     uint64_t bad_blocks;
 };
 

@@ -33,6 +33,34 @@ static void put_figures(struct ft_json *json, const struct ft_timeline_bin *bin,
     ft_json_member_seconds_if(json, "overlap_time", has_unions, bin->overlap_ns);
 }
 
+/* Of a bin, or of all (`bin` SIZE_MAX); those that have no time there are left out. */
+static void put_categories(struct ft_json *json, const struct ft_timeline *timeline, size_t bin)
+{
+    ft_json_key(json, "categories");
+    if (timeline->profiled > 0) {
+        ft_json_null(json);
+        return;
+    }
+    ft_json_begin_array(json);
+    for (size_t i = 0; i < timeline->category_count; i++) {
+        const struct ft_timeline_category *category = &timeline->categories[i];
+        int64_t time_ns = bin == SIZE_MAX ? category->total_ns : category->bins_ns[bin];
+        if (time_ns == 0) {
+            continue;
+        }
+        ft_json_begin_object(json);
+        if (category->name.data) {
+            ft_json_member_text(json, "category", category->name.data, category->name.len);
+        } else {
+            ft_json_key(json, "category");
+            ft_json_null(json);
+        }
+        ft_json_member_seconds(json, "exclusive_time", time_ns);
+        ft_json_end_object(json);
+    }
+    ft_json_end_array(json);
+}
+
 void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped, uint64_t left_out, bool is_partial,
                             FILE *out)
 {
@@ -48,12 +76,14 @@ void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped
         ft_json_begin_object(&json);
         ft_json_member_seconds(&json, "t", (int64_t)i * timeline->width_ns);
         put_figures(&json, &timeline->bins[i], ft_timeline_length(timeline, i), timeline->profiled == 0);
+        put_categories(&json, timeline, i);
         ft_json_end_object(&json);
     }
     ft_json_end_array(&json);
     ft_json_key(&json, "total");
     ft_json_begin_object(&json);
     put_figures(&json, &timeline->total, timeline->end_ns - timeline->start_ns, timeline->profiled == 0);
+    put_categories(&json, timeline, SIZE_MAX);
     ft_json_end_object(&json);
     ft_json_member_uint(&json, "dropped", dropped);
     ft_json_member_uint(&json, "profiled", timeline->profiled);

@@ -5,10 +5,11 @@
 #include <strings.h>
 
 #include "client/cli/cli.h"
+#include "client/cli/text.h"
 #include "client/cli/timeline.h"
 #include "client/cli/units.h"
 
-enum { PLAIN_COLUMNS = 80, MARGIN = 2, COLUMNS_MOST = 200, STEPS = 8 };
+enum { PLAIN_COLUMNS = 80, MARGIN = 2, COLUMNS_MOST = 200, CATEGORIES_MOST = 12, STEPS = 8 };
 
 static const char *const blocks[STEPS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 static const char *const signs[STEPS + 1] = {" ", ".", ".", ":", ":", "|", "|", "#", "#"};
@@ -100,6 +101,11 @@ static void show_number(struct ft_unit_text *out, double value)
     snprintf(out->text, sizeof(out->text), "%.2f", value);
 }
 
+static void show_threads(struct ft_unit_text *out, double value)
+{
+    show_number(out, value < 0.01 ? 0.01 : value); /* up to that is true of what is less, too */
+}
+
 static void show_share(struct ft_unit_text *out, double value)
 {
     ft_units_share(out, value, 1);
@@ -178,32 +184,93 @@ static void print_unknown(const struct figure *figure, const struct ft_screen *s
     fputs(" not known\n", screen->out);
 }
 
-static void print_strip(const struct figure *figure, const struct column *columns, size_t count,
+/* `values`: of each column; bars are drawn beside `scale`. */
+static void print_strip(const struct figure *figure, const double *values, double scale, size_t count,
                         const struct ft_screen *screen, const struct ft_timeline_look *look)
 {
     struct ft_unit_text text;
     double highest = 0;
     for (size_t i = 0; i < count; i++) {
-        highest = figure->of(&columns[i]) > highest ? figure->of(&columns[i]) : highest;
+        highest = values[i] > highest ? values[i] : highest;
     }
+    ft_screen_print(screen, FT_STYLE_HEAD, "%s", figure->name);
     if (highest <= 0) {
-        ft_screen_print(screen, FT_STYLE_HEAD, "%s", figure->name);
         fputs(" none\n", screen->out);
         return;
     }
     figure->show(&text, highest);
-    ft_screen_print(screen, FT_STYLE_HEAD, "%s", figure->name);
     fputs(" up to ", screen->out);
     put_text(screen, look, text.text);
     fputc('\n', screen->out);
     for (unsigned row = figure->rows; row-- > 0;) {
         fputs(" |", screen->out);
         for (size_t i = 0; i < count; i++) {
-            unsigned height = height_of(figure->of(&columns[i]), figure->is_share ? 1 : highest, figure->rows);
+            unsigned height = height_of(values[i], scale > 0 ? scale : highest, figure->rows);
             unsigned here = height > row * STEPS ? height - row * STEPS : 0;
             fputs((look->is_utf8 ? blocks : signs)[here > STEPS ? STEPS : here], screen->out);
         }
         fputc('\n', screen->out);
+    }
+}
+
+static void print_figure(const struct figure *figure, const struct column *columns, double *values, size_t count,
+                         const struct ft_screen *screen, const struct ft_timeline_look *look)
+{
+    for (size_t i = 0; i < count; i++) {
+        values[i] = figure->of(&columns[i]);
+    }
+    print_strip(figure, values, figure->is_share ? 1 : 0, count, screen, look);
+}
+
+/* Threads in events of a category, by column; the highest of them. */
+static double threads_of(const struct ft_timeline *timeline, const struct ft_timeline_category *category,
+                         const struct column *columns, size_t each, double *values, size_t count)
+{
+    double highest = 0;
+    memset(values, 0, count * sizeof(*values));
+    for (size_t i = 0; i < timeline->count; i++) {
+        values[i / each] += (double)category->bins_ns[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        values[i] = columns[i].length_ns > 0 ? values[i] / (double)columns[i].length_ns : 0;
+        highest = values[i] > highest ? values[i] : highest;
+    }
+    return highest;
+}
+
+static void print_category(const struct ft_timeline_category *category, const double *values, double scale,
+                           size_t count, const struct ft_screen *screen, const struct ft_timeline_look *look)
+{
+    char *shown = category->name.data ? ft_text_escape(category->name.data, category->name.len, FT_TEXT_SHOW)
+                                      : ft_cli_strdup("all others");
+    char *name = ft_cli_format("Threads in %s", shown);
+    const struct figure figure = {name, 1, NULL, show_threads, false};
+    print_strip(&figure, values, scale, count, screen, look);
+    free(name);
+    free(shown);
+}
+
+/*
+ * Side by side, on one scale. Where there are no spans these are calls of libc alone, of which the strips above tell.
+ */
+static void print_categories(const struct ft_timeline *timeline, const struct column *columns, size_t each,
+                             double *values, size_t count, const struct ft_screen *screen,
+                             const struct ft_timeline_look *look)
+{
+    bool has_spans = false;
+    double scale = 0;
+    for (size_t i = 0; i < timeline->category_count; i++) {
+        double highest = threads_of(timeline, &timeline->categories[i], columns, each, values, count);
+        scale = highest > scale ? highest : scale;
+        has_spans |= timeline->categories[i].is_span;
+    }
+    size_t shown = timeline->category_count < CATEGORIES_MOST ? timeline->category_count : CATEGORIES_MOST;
+    for (size_t i = 0; has_spans && scale > 0 && i < shown; i++) {
+        threads_of(timeline, &timeline->categories[i], columns, each, values, count);
+        print_category(&timeline->categories[i], values, scale, count, screen, look);
+    }
+    if (has_spans && shown < timeline->category_count) {
+        fprintf(screen->out, "%zu more categories took less time.\n", timeline->category_count - shown);
     }
 }
 
@@ -231,6 +298,7 @@ void ft_timeline_print_text(const struct ft_timeline *timeline, const struct ft_
     size_t count, each;
     struct ft_unit_text width;
     struct column *columns = make_columns(timeline, look->columns, &count, &each);
+    double *values = ft_cli_alloc(count * sizeof(*values));
     ft_screen_print(screen, FT_STYLE_TITLE, "flowtap: %s\n", look->title);
     fputs("A column is ", screen->out);
     put_text(screen, look, ft_units_time(&width, timeline->width_ns * (int64_t)each));
@@ -239,9 +307,13 @@ void ft_timeline_print_text(const struct ft_timeline *timeline, const struct ft_
         if (figures[i].is_share && timeline->profiled > 0) {
             print_unknown(&figures[i], screen);
         } else {
-            print_strip(&figures[i], columns, count, screen, look);
+            print_figure(&figures[i], columns, values, count, screen, look);
         }
     }
+    if (timeline->profiled == 0) {
+        print_categories(timeline, columns, each, values, count, screen, look);
+    }
     print_axis(timeline, count, screen, look);
+    free(values);
     free(columns);
 }

@@ -4,6 +4,8 @@
 Only of generated traces, whose calls that move data return how many bytes they moved.
 """
 
+import collections
+import heapq
 import json
 from decimal import Decimal
 
@@ -78,3 +80,29 @@ def length(intervals):
 
 def common(a, b):
     return [(max(x, u), min(y, v)) for x, y in a for u, v in b if max(x, u) < min(y, v)]
+
+
+def owned_pieces(events):
+    """Each moment of a thread belongs to the innermost of its events: (number of the event, start, end)."""
+    threads = collections.defaultdict(list)
+    for number, event in enumerate(events):
+        if event.get("dur", 0) > 0 and "id" not in event:
+            start, end = event["ts"], event["ts"] + event["dur"]
+            threads[event["host"], event["pid"], event["tid"]].append((start, end, number))
+    for intervals in threads.values():
+        intervals.sort()
+        going_on, now, at = [], None, 0
+        while at < len(intervals) or going_on:
+            if not going_on:
+                now = intervals[at][0]
+            while at < len(intervals) and intervals[at][0] <= now:
+                start, end, number = intervals[at]
+                heapq.heappush(going_on, (end, -start, number))
+                at += 1
+            end, _, number = going_on[0]
+            until = min(end, intervals[at][0]) if at < len(intervals) else end
+            if now < until:
+                yield number, now, until
+            now = max(now, until)
+            while going_on and going_on[0][0] <= now:
+                heapq.heappop(going_on)

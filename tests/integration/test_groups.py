@@ -2,7 +2,6 @@
 """`summary --by`: the figures of each group of events, against slow, plain Python over the events."""
 
 import collections
-import heapq
 import tempfile
 
 import pytest
@@ -10,7 +9,7 @@ from generated import document, events_of, generate, reported
 from harness import FLOWTAP, call
 from hypothesis import given
 from hypothesis import strategies as st
-from plain import calls_of, common, exact, length, ns, union
+from plain import calls_of, common, exact, length, ns, owned_pieces, union
 from test_figures import SETTINGS, is_span, time_of, unions_of
 
 WAYS = ("read", "write", "metadata")
@@ -38,28 +37,10 @@ def value_of(key, event, processes):
 
 
 def owners(events):
-    """Each moment of a thread belongs to the innermost of its events: event -> its own time."""
-    threads, own = collections.defaultdict(list), collections.Counter()
-    for number, event in enumerate(events):
-        if event.get("dur", 0) > 0 and "id" not in event:
-            start, end = time_of(event)
-            threads[event["host"], event["pid"], event["tid"]].append((start, end, number))
-    for intervals in threads.values():
-        intervals.sort()
-        going_on, now, at = [], None, 0
-        while at < len(intervals) or going_on:
-            if not going_on:
-                now = intervals[at][0]
-            while at < len(intervals) and intervals[at][0] <= now:
-                start, end, number = intervals[at]
-                heapq.heappush(going_on, (end, -start, number))
-                at += 1
-            end, _, number = going_on[0]
-            until = min(end, intervals[at][0]) if at < len(intervals) else end
-            own[number] += max(0, until - now)
-            now = max(now, until)
-            while going_on and going_on[0][0] <= now:
-                heapq.heappop(going_on)
+    """Of each event its own time, without what went on inside it."""
+    own = collections.Counter()
+    for number, start, end in owned_pieces(events):
+        own[number] += end - start
     return own
 
 

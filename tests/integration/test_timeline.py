@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """`timeline` against plain Python over the events, and against `summary`."""
 
+import collections
+import sys
 import tempfile
 
 import harness
 import pytest
-from generated import events_of, generate
+from generated import events_of, generate, reported
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plain import calls_of, common, exact, length, ns, union
+from plain import calls_of, common, exact, length, ns, owned_pieces, union
 
 SETTINGS = settings(max_examples=10, deadline=None, derandomize=True, database=None,
                     suppress_health_check=list(HealthCheck))
@@ -48,6 +50,25 @@ def expected_bins(calls, spans, start, end, width, count):
     return bins
 
 
+def categories_of(row):
+    return {one["category"]: ns(one["exclusive_time"]) for one in row["categories"]}
+
+
+def check_categories(document, events):
+    """A moment of a thread is in the category of its innermost event alone, in each bin and in all."""
+    start, end, width = (ns(document[key]) for key in ("start", "end", "width"))
+    bins = [collections.Counter() for _ in document["bins"]]
+    for number, begin, until in owned_pieces(events):
+        for i in range((begin - start) // width, min((until - start) // width + 1, len(bins))):
+            low, high = start + i * width, end if i + 1 == len(bins) else start + (i + 1) * width
+            bins[i][events[number]["cat"]] += max(0, min(until, high) - max(begin, low))
+    for row, want in zip([*document["bins"], document["total"]], [*bins, sum(bins, collections.Counter())]):
+        assert categories_of(row) == {category: time for category, time in want.items() if time > 0}
+    assert all(one["exclusive_time"] > 0 for row in document["bins"] for one in row["categories"])
+    times = list(categories_of(document["total"]).values())
+    assert times == sorted(times, reverse=True)
+
+
 def check(document, calls, spans):
     start, end, width = (ns(document[key]) for key in ("start", "end", "width"))
     assert len(document["bins"]) == max(1, -(-(end - start) // width))
@@ -77,14 +98,17 @@ def test_bins_hold_what_python_puts_there(kind, seed, hosts, count, bins):
         path = generate(f"{folder}/t", kind, "--seed", str(seed), "--hosts", str(hosts), events=count)
         events = events_of(path)
         calls = calls_of(path, events=events)
-        check(exact("timeline", path, "--bins", str(bins)), calls, compute_of(events))
-        check(exact("timeline", path), calls, compute_of(events))
+        for options in (["--bins", str(bins)], []):
+            document = exact("timeline", path, *options)
+            check(document, calls, compute_of(events))
+            check_categories(document, events)
 
 
 @pytest.mark.parametrize("kind", ["random", "training", "checkpoint", "metadata"])
 def test_bins_add_up_to_the_summary(tmp_path, kind):
     path = generate(tmp_path / "t", kind, "--hosts", "3", events=200_000)
     summary, timeline = exact("summary", path), exact("timeline", path)
+    by_category = exact("summary", path, "--by", "cat")["groups"]
     assert (timeline["start"], timeline["end"]) == (summary["start"], summary["end"])
     for part in ("bins", "total"):
         rows = timeline["bins"] if part == "bins" else [timeline["total"]]
@@ -98,6 +122,10 @@ def test_bins_add_up_to_the_summary(tmp_path, kind):
             assert total(f"{way}_time") == summary[way]["time"], way
         assert total("io_time") == summary["io_time"] and total("compute_time") == summary["compute_time"]
         assert total("io_time") - total("overlap_time") == summary["unoverlapped_io_time"]
+        times = collections.Counter()
+        for row in rows:
+            times.update(categories_of(row))
+        assert times == {group["group"]["cat"]: ns(group["exclusive_time"]) for group in by_category if group["exclusive_time"]}
 
 
 def test_a_part_of_the_time_is_drawn_closer(tmp_path):
@@ -108,6 +136,7 @@ def test_a_part_of_the_time_is_drawn_closer(tmp_path):
     assert ns(document["width"]) == 10_000_000
     assert ns(document["start"]) == chosen[0]["ts"] and ns(document["end"]) == max(e["ts"] + e["dur"] for e in chosen)
     check(document, calls_of(path, events=chosen), [])
+    check_categories(document, chosen)
 
 
 @pytest.mark.parametrize("locale,is_ascii", [("C", True), ("C.UTF-8", False)])
@@ -120,6 +149,26 @@ def test_the_plot_fits_and_is_plain_where_it_has_to_be(tmp_path, locale, is_asci
         strips = [line for line in text.splitlines() if line.startswith(" |")]
         assert len(strips) >= 8 and max(map(len, strips)) <= 80 and len(set(map(len, strips))) == 1
         assert text.isascii() == is_ascii
+
+
+def test_categories_stand_side_by_side_where_there_are_spans(tmp_path):
+    for kind, wanted in (("training", {"data", "compute", "POSIX"}), ("metadata", set())):
+        text = reported("timeline", generate(tmp_path / kind, kind, events=5000)).decode()
+        assert {line.split()[2] for line in text.splitlines() if line.startswith("Threads in ")} == wanted
+
+
+@pytest.mark.parametrize("count", [63, 64, 65, 300])
+def test_of_too_many_categories_the_last_are_one(tap, count):
+    """All are there in the sum: the first 63, and the others together."""
+    program = f"import flowtap\nfor i in range({count}):\n with flowtap.span('s', category=f'c{{i:03}}'):\n  sum(range(1000))\n"
+    trace = tap.run([sys.executable, "-c", program], env={"PYTHONPATH": harness.REPO / "client/python", "FLOWTAP_PURE": 1})
+    spans = [e for e in trace.events() if e["cat"].startswith("c") and e.get("kind") != "call"]
+    assert len({e["cat"] for e in spans}) == count
+    document = exact("timeline", trace.path, "--where", "kind=span")
+    told = categories_of(document["total"])
+    assert len(told) == min(count, 64) and (None in told) == (count > 63)
+    assert sum(told.values()) == sum(until - begin for _, begin, until in owned_pieces(spans))
+    assert harness.call([harness.FLOWTAP, "timeline", trace.path]).returncode == 0
 
 
 def test_no_event_and_one_moment(tmp_path):
