@@ -192,6 +192,6 @@ check:
 
 quickstart:
 	tests/setup build
-	$(MAKE) --no-print-directory -j$(shell nproc) all
+	$(MAKE) --no-print-directory -j$(shell nproc) WERROR='$(WERROR)' all
 	@rm -rf build/quickstart
 	$(O)/bin/flowtap run -o build/quickstart -- $(PYTHON) tests/programs/pack_tree.py

@@ -95,7 +95,7 @@ static void count_processes(struct ft_scan *scan, const struct ft_scan_pair *sha
 /* Of `whole` those that it found; where there are none, most often, nothing is kept. */
 static void find_roots(struct ft_scan *scan, const struct ft_scan *whole)
 {
-    size_t count, end;
+    size_t count = 0, end;
     struct member *members = whole ? NULL : find_members(scan, &count);
     if (whole ? !whole->roots : count == 0) {
         free(members);
@@ -105,7 +105,6 @@ static void find_roots(struct ft_scan *scan, const struct ft_scan *whole)
     for (uint32_t f = 0; f < scan->file_count; f++) {
         scan->roots[f] = whole ? whole->roots[f] : f;
     }
-    count = whole ? 0 : count;
     ft_reuse_marks_sort(&scan->marks);
     for (size_t begin = 0; begin < count; begin = end) {
         end = begin + 1;

@@ -145,3 +145,12 @@ def test_slurms_plugin_is_built_where_its_header_is(tmp_path, slurm, built):
         (tmp_path / "slurm/spank.h").touch()
         flags += f" -I{tmp_path}"
     assert ("spank_flowtap.so" in make("--always-make", "--dry-run", "all", f"SLURM_CFLAGS={flags}")) == built
+
+
+@pytest.mark.parametrize(("goal", "strict"), [("all", True), ("quickstart", False), ("install", False)])
+def test_a_compilers_warning_stops_only_who_develops(goal, strict):
+    """A newer compiler warns of more; the flags of a part that is built are the whole build's."""
+    said = make("--always-make", "--dry-run", goal, f"DESTDIR={tree.BUILD}/nowhere")
+    compiled = [line for line in said.splitlines() if " -c -o " in line]
+    assert len(compiled) > 100
+    assert {"-Werror" in line.split() for line in compiled} == {strict}
