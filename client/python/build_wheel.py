@@ -30,7 +30,8 @@ def compile_extension(folder):
         return None
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[:1]
     command = [*compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{contracts}",
-               f"-I{sysconfig.get_paths()['include']}", "-o", str(output), str(HERE / "flowtap/_native.c"), "-ldl"]
+               f"-I{sysconfig.get_paths()['include']}", "-o", str(output),
+               *map(str, sorted(HERE.glob("flowtap/_native*.c"))), "-ldl"]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
     except OSError as error:

@@ -100,3 +100,43 @@ def test_children_have_the_tags_that_they_are_to_have(traced):
     images = {p["pid"]: p for p in sorted(traced.processes(), key=lambda p: p["start"])}  # the last of each
     for event in (*work, only(traced, name="in program")):
         assert images[event["pid"]]["tags"]["run"] == "nightly"
+
+
+CALLS = """
+import flowtap, sys
+def raises(call, *args, **named):
+    try:
+        call(*args, **named)
+    except TypeError:
+        return True
+assert raises(flowtap.span) and raises(flowtap.span, category="c") and raises(flowtap.span, "a", "b", "c")
+assert raises(flowtap.span, "a", name="b") and raises(flowtap.span, "a", "b", x=1, category="c")
+assert raises(flowtap.instant) and raises(flowtap.instant, "a", "b", "c")
+made = "".join(["cate", "gory"])  # a keyword that is no text of the program
+with flowtap.span("one", **{made: "c1", "x": 1}), flowtap.span(name="two", category="c2"), flowtap.span("three", "c3", own=1):
+    pass
+by_hand = flowtap.span.__new__ if "native" in flowtap._impl.__name__ else lambda span, *args, **named: span(*args, **named)
+with by_hand(flowtap.span, "four", category="c4", y=2) as again:
+    pass
+with again:                   # once more
+    again.arg(z=3)
+    with flowtap.span("inside", category="c5"):
+        pass
+kept = [flowtap.span(f"kept{i}", category="c6") for i in range(3)]
+for span in kept:
+    span.__enter__()
+for span in kept:
+    span.__exit__(None, None, None)
+cyclic = flowtap.span("cycle", category="c7", x=1)
+cyclic.arg(me=cyclic)
+del cyclic, span, kept, again
+"""
+
+
+def test_a_span_is_made_in_any_way(package, tap):
+    trace = tap.run([sys.executable, "-c", CALLS], env={"PYTHONPATH": package[0]})
+    assert trace.ran.returncode == 0, trace.ran.stderr
+    told = collections.Counter((e["name"], e["cat"], str(e.get("args"))) for e in trace.events() if "errno" not in e)
+    assert told == {("one", "c1", "{'x': 1}"): 1, ("two", "c2", "None"): 1, ("three", "c3", "{'own': 1}"): 1,
+                    ("four", "c4", "{'y': 2}"): 1, ("four", "c4", "{'y': 2, 'z': 3}"): 1, ("inside", "c5", "None"): 1,
+                    **{(f"kept{i}", "c6", "None"): 1 for i in range(3)}}

@@ -2,6 +2,7 @@
 """Each file by itself: licence line, headers that compile alone, scripts that say what runs them."""
 
 import shutil
+import sysconfig
 
 import pytest
 import tree
@@ -37,7 +38,8 @@ def test_a_header_compiles_alone(header, compiler, tmp_path):
     source = tmp_path / "alone.c"
     # Twice: the guard is tested too.
     source.write_text(f'#include "{header}"\n#include "{header}"\n')
-    tree.run(compiler, *STRICT, *tree.INCLUDES, source)
+    pythons = ["-isystem", sysconfig.get_paths()["include"]] if header.parts[:2] == ("client", "python") else []
+    tree.run(compiler, *STRICT, *tree.INCLUDES, *pythons, source)
 
 
 @pytest.mark.parametrize("compiler,flags", [("gcc", ["-std=c99", "-pedantic-errors", "-x", "c"]),
