@@ -77,6 +77,9 @@ static bool add_block(struct worker *worker, const struct block *block)
         ft_selector_pick(&worker->selector, block->reader, &all, &chosen);
         rows = &chosen;
     }
+    if (pass->at) {
+        pass->at(worker->state, block->reader, block->block);
+    }
     pass->add(worker->state, block->reader, rows);
     return is_sound;
 }

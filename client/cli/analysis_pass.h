@@ -27,6 +27,8 @@ struct ft_pass {
     const struct ft_pass_call (*calls)[FT_TRACE_CALL_MAX]; /* by reader; while the pass runs */
     /* A state for one thread. */
     void *(*begin)(struct ft_pass *pass);
+    /* Which block comes next. May be NULL. */
+    void (*at)(void *state, uint32_t reader, uint32_t block);
     /* Adds a block; no rows where it is damaged or cannot match. */
     void (*add)(void *state, size_t reader, const struct ft_rows *rows);
     /* Likewise of rows that are sums of events (PROFILE frames), one block at a time after all others; not where there is a

@@ -107,7 +107,7 @@ void ft_event_print_json(struct ft_json *json, const struct ft_event_facts *fact
     ft_json_end_object(json);
 }
 
-static void csv_text(FILE *out, struct ft_bytes bytes)
+void ft_event_print_csv_text(FILE *out, struct ft_bytes bytes)
 {
     char *text = ft_text_escape(bytes.len ? bytes.data : "", bytes.len, FT_TEXT_CSV);
     if (!strpbrk(text, ",\"")) {
@@ -150,7 +150,7 @@ static void csv_tags(FILE *out, const struct ft_event_facts *facts)
         free(joined);
         joined = longer;
     }
-    csv_text(out, FT_BYTES(joined));
+    ft_event_print_csv_text(out, FT_BYTES(joined));
     free(joined);
 }
 
@@ -161,7 +161,7 @@ static void csv_args(FILE *out, const struct ft_event_facts *facts)
     ft_event_args_texts(facts, parts);
     for (size_t i = 0; i < FT_EVENT_ARGS_PARTS; i++) {
         fputc(',', out);
-        csv_text(out, FT_BYTES(parts[i]));
+        ft_event_print_csv_text(out, FT_BYTES(parts[i]));
         free(parts[i]);
     }
 }
@@ -179,14 +179,14 @@ void ft_event_print_csv(FILE *out, const struct ft_event_facts *facts)
     csv_seconds(out, facts->t_ns);
     csv_int(out, facts->has_dur, row->dur_ns);
     for (int i = 0; i < 3; i++) {
-        csv_text(out, texts[i]);
+        ft_event_print_csv_text(out, texts[i]);
         fputc(',', out);
     }
     csv_int(out, facts->pid != 0, facts->pid);
     csv_int(out, facts->tid != 0, facts->tid);
-    csv_text(out, facts->path);
+    ft_event_print_csv_text(out, facts->path);
     fputc(',', out);
-    csv_text(out, facts->path2);
+    ft_event_print_csv_text(out, facts->path2);
     fputc(',', out);
     csv_int(out, row->fd >= 0, row->fd);
     csv_int(out, row->has & FT_HAS_SIZE, row->size);

@@ -24,6 +24,8 @@ void ft_event_facts_find(struct ft_event_facts *facts, const struct ft_trace_set
 
 void ft_event_print_json(struct ft_json *json, const struct ft_event_facts *facts);
 void ft_event_print_csv_head(FILE *out);
+/* One cell, quoted where it has to be. */
+void ft_event_print_csv_text(FILE *out, struct ft_bytes bytes);
 void ft_event_print_csv(FILE *out, const struct ft_event_facts *facts);
 void ft_event_print_text(FILE *out, const struct ft_event_facts *facts);
 

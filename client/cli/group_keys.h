@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What events are put together by: a list such as "epoch,rank". host, job, user, exe, pid and rank are the process's, cat
- * (or category) and name the event's; anything else, and tag.KEY, is a tag of the event, of its thread or its process.
+ * What events are put together by: a list such as "epoch,rank". host, job, user, exe, pid and rank are the process's, tid
+ * the thread's, cat (or category), name, call, kind, path, path2 and errno the event's; anything else, and tag.KEY, is a
+ * tag of the event, of its thread or its process.
  * A rank that the process does not have is looked for among the tags.
  *
  * Each value that occurs has a small number, the same in all traces of a set; 0: the event has none. They are found
@@ -13,13 +14,15 @@
 #include "client/cli/map.h"
 #include "proto/trace_set.h"
 
-enum { FT_GROUP_KEYS_MAX = 8 };
+enum { FT_GROUP_KEYS_MAX = 8, FT_GROUP_KINDS = FT_EVENT_COUNTER + 1, FT_GROUP_ERRORS = 4096 };
 
 enum ft_group_place {
-    FT_GROUP_PROCESS,     /* the process's value */
+    FT_GROUP_PROCESS,     /* the process's or the thread's value */
     FT_GROUP_PROCESS_TAG, /* the same; where there is none, a tag */
     FT_GROUP_TAG,         /* the event's tag, else the process's */
     FT_GROUP_EVENT,       /* by call, or by what an application named it */
+    FT_GROUP_FILE,        /* a path */
+    FT_GROUP_ERROR,       /* of a call */
 };
 
 struct ft_group_key {
@@ -32,7 +35,8 @@ struct ft_group_key {
 
 /* Of one trace file: values by id, for each key. */
 struct ft_group_tables {
-    uint32_t *threads, *contexts, *calls, *names; /* [id * keys + key] */
+    uint32_t *threads, *contexts, *calls, *names; /* [id * keys + key]; names: [id] */
+    uint32_t *files;                              /* [id] */
 };
 
 struct ft_group_keys {
@@ -45,6 +49,9 @@ struct ft_group_keys {
     size_t number_count;
     const struct ft_trace_set *set;
     struct ft_group_tables *tables; /* by reader */
+    size_t table_count;
+    uint32_t kinds[FT_GROUP_KINDS]; /* by enum ft_event_kind */
+    uint32_t *errors;               /* by errno; NULL: not wanted */
 };
 
 /* 0, or -EINVAL with a message. */
@@ -52,6 +59,8 @@ int ft_group_keys_parse(struct ft_group_keys *keys, const char *text, char *erro
 void ft_group_keys_bind(struct ft_group_keys *keys, const struct ft_trace_set *set);
 void ft_group_keys_fini(struct ft_group_keys *keys);
 
+/* Whether any key is of that place. */
+bool ft_group_keys_has(const struct ft_group_keys *keys, enum ft_group_place place);
 /* Columns that a look at a row needs. */
 uint32_t ft_group_keys_columns(const struct ft_group_keys *keys);
 /* Values of row i of a thread, one for each key. */

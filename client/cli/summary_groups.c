@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/cli/cli.h"
+#include "client/cli/group_keys_print.h"
 #include "client/cli/units.h"
 
 enum { TEXT_ROWS = 100, FIGURES = 9 };
@@ -12,20 +13,6 @@ enum { TEXT_ROWS = 100, FIGURES = 9 };
 static int64_t limited(uint64_t ns)
 {
     return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
-}
-
-static void put_value(struct ft_json *json, const struct ft_group_keys *keys, size_t k, uint32_t value)
-{
-    struct ft_bytes text = ft_group_keys_text(keys, value);
-    int64_t number;
-    ft_json_key_bytes(json, keys->keys[k].name, strlen(keys->keys[k].name));
-    if (value == 0) {
-        ft_json_null(json);
-    } else if (keys->keys[k].is_number && ft_group_keys_number(keys, value, &number)) {
-        ft_json_int(json, number);
-    } else {
-        ft_json_text(json, text.data, text.len);
-    }
 }
 
 static void put_way(struct ft_json *json, const char *key, const struct ft_sum *sum)
@@ -60,12 +47,7 @@ static void put_group(struct ft_json *json, const struct ft_group_keys *keys, co
 {
     static const char *const ways[FT_GROUP_WAYS] = {"read", "write", "metadata", "other_io"};
     ft_json_begin_object(json);
-    ft_json_key(json, "group");
-    ft_json_begin_object(json);
-    for (size_t k = 0; k < keys->count; k++) {
-        put_value(json, keys, k, group->values[k]);
-    }
-    ft_json_end_object(json);
+    ft_group_keys_put(json, keys, group->values);
     ft_json_member_uint(json, "events", group->sums.events);
     ft_json_member_uint(json, "calls", group->sums.calls);
     ft_json_member_uint(json, "spans", group->sums.spans);
@@ -78,12 +60,7 @@ static void put_group(struct ft_json *json, const struct ft_group_keys *keys, co
 
 void ft_summary_put_groups(struct ft_json *json, const struct ft_groups *groups)
 {
-    ft_json_key(json, "by");
-    ft_json_begin_array(json);
-    for (size_t k = 0; k < groups->keys->count; k++) {
-        ft_json_string(json, groups->keys->keys[k].name);
-    }
-    ft_json_end_array(json);
+    ft_group_keys_put_by(json, groups->keys);
     ft_json_key(json, "groups");
     ft_json_begin_array(json);
     for (size_t g = 0; g < groups->count; g++) {
@@ -112,14 +89,7 @@ static void add_row(struct ft_table *table, const struct ft_group_keys *keys, co
     add_time(table, totals->total_ns[FT_SWEEP_IO]);
     add_time(table, totals->total_ns[FT_SWEEP_COMPUTE]);
     add_time(table, totals->total_ns[FT_SWEEP_IO] - totals->io_and_compute_ns);
-    for (size_t k = 0; k < keys->count; k++) {
-        struct ft_bytes value = ft_group_keys_text(keys, group->values[k]);
-        if (value.len) {
-            ft_table_add_bytes(table, value.data, value.len);
-        } else {
-            ft_table_add(table, "-");
-        }
-    }
+    ft_group_keys_add(table, keys, group->values);
 }
 
 void ft_summary_print_groups(const struct ft_screen *screen, const struct ft_groups *groups)
@@ -133,9 +103,7 @@ void ft_summary_print_groups(const struct ft_screen *screen, const struct ft_gro
     struct ft_table table;
     struct ft_unit_text count;
     memcpy(columns, figures, sizeof(figures));
-    for (size_t k = 0; k < keys->count; k++) {
-        columns[FIGURES + k] = (struct ft_column){.title = keys->keys[k].name, .is_right = false, .is_path = false};
-    }
+    ft_group_keys_titles(keys, columns + FIGURES);
     ft_table_init(&table, columns, FIGURES + keys->count);
     for (size_t g = 0; g < groups->count && g < TEXT_ROWS; g++) {
         add_row(&table, keys, &groups->items[g]);

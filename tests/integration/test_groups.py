@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain import calls_of, common, exact, length, ns, owned_pieces, union
 from test_figures import SETTINGS, is_span, time_of, unions_of
+from test_where import kind
 
 WAYS = ("read", "write", "metadata")
 OF_PROCESS = {"host": "host", "pid": "pid", "exe": "exe", "job": "job", "user": "user"}
-LISTS = ["epoch", "cat", "rank", "host", "epoch,cat", "rank,epoch", "pid,cat,epoch", "name", "exe,rank", "tag.epoch", "nothing"]
+LISTS = ["epoch", "cat", "rank", "host", "epoch,cat", "rank,epoch", "pid,cat,epoch", "name", "exe,rank", "tag.epoch", "nothing",
+         "tid,kind", "path", "call,errno", "path2,cat"]
 
 
 def processes_of(path):
@@ -25,8 +27,14 @@ def value_of(key, event, processes):
     process = processes.get((event["host"], event["pid"]), {})
     if key in ("cat", "category"):
         return event["cat"]
-    if key in ("name", "host", "pid"):
+    if key in ("name", "host", "pid", "tid"):
         return event[key]
+    if key in ("path", "path2", "errno"):
+        return event.get(key)
+    if key == "kind":
+        return kind(event)
+    if key == "call":
+        return event["name"] if kind(event) == "call" else None
     if key in ("exe", "job", "user"):
         return process.get(key)
     tags = event.get("tags", {})

@@ -67,6 +67,8 @@ def test_reports_of_made_traces(tmp_path, kind):
     for by in ("exe", "host", "rank", "job", "user"):
         check("processes", document("processes", path, "--by", by))
     check("processes", document("processes", path, "--where", "size>1"))
+    check("events", document("events", path, "--by", "errno,name,tag.epoch,rank"))
+    check("events", document("events", path, "--sort", "-bytes", "--top", "9"))
     check("summary", document("summary", path, "--by", "epoch,rank,cat"))
     check("summary", document("summary", path, "--quick"))
 
