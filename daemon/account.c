@@ -97,8 +97,11 @@ static bool is_believable(const struct ft_process *process, const struct ft_tota
 static void add_dropped(struct ft_drain *drain, const struct ft_process *process, struct ft_trace_process *record,
                         struct lists *lists)
 {
+    bool has_totals = process->segment.fd >= 0 && (process->segment.counts.dropped || process->segment.counts.limited);
+    if (!has_totals && !process->lost_count) // most processes
+        return;
     struct ft_total rows[FT_TOTALS_ROWS] = {0};
-    if (process->segment.fd >= 0 && (process->segment.counts.dropped || process->segment.counts.limited))
+    if (has_totals)
         ft_segment_read_totals(&process->segment, rows);
     lists->dropped = calloc(FT_TOTALS_ROWS + process->lost_count, sizeof(*lists->dropped));
     if (!lists->dropped)

@@ -77,14 +77,42 @@ static void copy(char *out, size_t room, const char *text, size_t bytes)
     out[bytes] = '\0';
 }
 
-static bool next_claim(struct ft_bytes environment, enum field field, size_t *at, struct ft_bytes *value)
+// What an environment has of the table's variables.
+struct claimed {
+    struct ft_bytes environment;
+    struct ft_bytes values[COUNT(claims)]; // of each row; without data: not there
+};
+
+static void note_entry(struct claimed *claimed, const char *name, size_t name_bytes, struct ft_bytes value)
+{
+    for (size_t i = 0; i < COUNT(claims); i++)
+        if (claims[i].name[0] == name[0] && !claimed->values[i].data &&
+            strncmp(claims[i].name, name, name_bytes) == 0 && !claims[i].name[name_bytes])
+            claimed->values[i] = value;
+}
+
+// In one pass: most processes have none of them, and each one that attaches is asked for all. The first of a name holds.
+static void find_claimed(struct ft_bytes environment, struct claimed *out)
+{
+    *out = (struct claimed){.environment = environment};
+    for (size_t at = 0, bytes; at < environment.len; at += bytes + 1) {
+        const char *entry = environment.data + at;
+        bytes = strnlen(entry, environment.len - at);
+        const char *equals = memchr(entry, '=', bytes);
+        if (equals && equals != entry)
+            note_entry(out, entry, (size_t)(equals - entry),
+                       (struct ft_bytes){.data = equals + 1, .len = bytes - (size_t)(equals - entry) - 1});
+    }
+}
+
+static bool next_claim(const struct claimed *claimed, enum field field, size_t *at, struct ft_bytes *value)
 {
     for (; *at < COUNT(claims); ++*at) {
         const struct claim *claim = &claims[*at];
         struct ft_bytes other;
-        if (claim->field == field && ft_identity_variable(environment, claim->name, value) && value->len &&
-            (!claim->needs || ft_identity_variable(environment, claim->needs, &other))) {
-            ++*at;
+        if (claim->field == field && claimed->values[*at].len &&
+            (!claim->needs || ft_identity_variable(claimed->environment, claim->needs, &other))) {
+            *value = claimed->values[(*at)++];
             return true;
         }
     }
@@ -105,11 +133,11 @@ static int32_t number_of(struct ft_bytes value)
     return number;
 }
 
-static void claim_rank(struct ft_bytes environment, enum field field, int32_t *rank, uint8_t *source)
+static void claim_rank(const struct claimed *claimed, enum field field, int32_t *rank, uint8_t *source)
 {
     struct ft_bytes value;
     int32_t number = -1;
-    for (size_t at = 0; number < 0 && next_claim(environment, field, &at, &value);)
+    for (size_t at = 0; number < 0 && next_claim(claimed, field, &at, &value);)
         number = number_of(value);
     if (number < 0)
         return;
@@ -128,12 +156,12 @@ static struct ft_bytes without_flux_letter(struct ft_bytes value, char room[FT_I
     return (struct ft_bytes){.data = room, .len = value.len - 1};
 }
 
-static bool job_from_environment(struct ft_bytes environment, struct ft_identity *out)
+static bool job_from_environment(const struct claimed *claimed, struct ft_identity *out)
 {
     struct ft_bytes value;
     char room[FT_IDENTITY_JOB_MAX + 1];
     size_t at = 0;
-    if (!next_claim(environment, JOB, &at, &value))
+    if (!next_claim(claimed, JOB, &at, &value))
         return false;
     value = without_flux_letter(value, room);
     copy(out->job, FT_IDENTITY_JOB_MAX, value.data, value.len);
@@ -141,11 +169,11 @@ static bool job_from_environment(struct ft_bytes environment, struct ft_identity
     return true;
 }
 
-static void step_from_environment(struct ft_bytes environment, struct ft_identity *out)
+static void step_from_environment(const struct claimed *claimed, struct ft_identity *out)
 {
     struct ft_bytes value;
     size_t at = 0;
-    if (out->step[0] || !next_claim(environment, STEP, &at, &value))
+    if (out->step[0] || !next_claim(claimed, STEP, &at, &value))
         return;
     copy(out->step, FT_IDENTITY_STEP_MAX, value.data, value.len);
     out->step_source = FT_JOB_SOURCE_ENVIRONMENT;
@@ -165,16 +193,18 @@ static void job_from_session(const struct ft_identity_input *input, struct ft_id
 void ft_identity_find(const struct ft_identity_input *input, struct ft_identity *out)
 {
     struct ft_bytes value;
+    struct claimed claimed;
+    find_claimed(input->environment, &claimed);
     memset(out, 0, sizeof(*out));
     out->rank = out->local_rank = -1;
     bool is_job = ft_identity_from_cgroup(input->kernel_cgroup, FT_JOB_SOURCE_CGROUP, out) ||
                   ft_identity_from_cgroup(input->claimed_cgroup, FT_JOB_SOURCE_ENVIRONMENT, out) ||
-                  job_from_environment(input->environment, out);
+                  job_from_environment(&claimed, out);
     if (!is_job)
         job_from_session(input, out);
-    step_from_environment(input->environment, out);
-    claim_rank(input->environment, RANK, &out->rank, &out->rank_source);
-    claim_rank(input->environment, LOCAL_RANK, &out->local_rank, &out->local_rank_source);
+    step_from_environment(&claimed, out);
+    claim_rank(&claimed, RANK, &out->rank, &out->rank_source);
+    claim_rank(&claimed, LOCAL_RANK, &out->local_rank, &out->local_rank_source);
     if (ft_identity_variable(input->environment, "FLOWTAP_WORKFLOW", &value))
         out->workflow = value;
 }
