@@ -36,7 +36,7 @@ static bool is_plain(struct ft_bytes path)
     return true;
 }
 
-bool ft_cgroup_id_is(uint64_t id, struct ft_bytes line)
+static bool look_up(uint64_t id, struct ft_bytes line)
 {
     const char *slash = memchr(line.data, '/', line.len);
     struct ft_bytes path = {.data = slash, .len = slash ? line.len - (size_t)(slash - line.data) : 0};
@@ -52,4 +52,29 @@ bool ft_cgroup_id_is(uint64_t id, struct ft_bytes line)
             return true;
     }
     return false;
+}
+
+// The kernel gives no number of a cgroup twice, and renames none: what was true once stays true. Of many processes that
+// are gone when they are taken in, most were in the same cgroups.
+bool ft_cgroup_id_is(uint64_t id, struct ft_bytes line)
+{
+    static _Thread_local struct {
+        uint64_t id;
+        size_t bytes;
+        char line[512];
+    } known[8];
+    static _Thread_local unsigned next;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].id == id && known[i].bytes == line.len && line.len &&
+            memcmp(known[i].line, line.data, line.len) == 0)
+            return true;
+    if (!look_up(id, line))
+        return false;
+    if (line.len <= sizeof(known[0].line)) {
+        unsigned at = next++ % (sizeof(known) / sizeof(known[0]));
+        known[at].id = id;
+        known[at].bytes = line.len;
+        memcpy(known[at].line, line.data, line.len);
+    }
+    return true;
 }

@@ -22,12 +22,20 @@ static uint32_t home_of(const struct ft_names *names, uint32_t id)
     return (x ^ x >> 16) & (names->room - 1);
 }
 
+// Asked for by the handful: each process has one. Without randomness (a kernel just booted) a table works all the same.
+static uint32_t next_seed(void)
+{
+    static _Thread_local uint32_t seeds[64];
+    static _Thread_local size_t left;
+    if (!left && getrandom(seeds, sizeof(seeds), GRND_NONBLOCK) == sizeof(seeds))
+        left = sizeof(seeds) / sizeof(seeds[0]);
+    return left ? seeds[--left] : 0;
+}
+
 void ft_names_init(struct ft_names *names)
 {
     memset(names, 0, sizeof(*names));
-    // Without randomness (a kernel just booted) the table works all the same.
-    if (getrandom(&names->seed, sizeof(names->seed), GRND_NONBLOCK) < 0)
-        names->seed = 0;
+    names->seed = next_seed();
 }
 
 void ft_names_fini(struct ft_names *names)

@@ -165,15 +165,17 @@ void ft_process_note_end(struct ft_process *process, int state, int64_t now_ns)
 }
 
 // What /proc says of a living process that executed something; nothing where it ended meanwhile. Its counters run on
-// over exec: what the image before did is to be taken off. A process that was just made has done nothing.
+// over exec: what the image before did is to be taken off. A process that was just made has done nothing, and is not asked.
 static void read_proc(struct ft_process *process, char *cgroup, size_t room, struct ft_identity_input *input)
 {
     struct ft_procfs_stat stat = {0};
     struct ft_process_counters counters = {0};
     int n = ft_procfs_read(process->pid, "cgroup", cgroup, room);
     bool has_stat =
-        read_counters(process, &counters, &stat) ||
-        (ft_procfs_stat(process->pid, &stat) == 0 && (!process->start_time || stat.start_time == process->start_time));
+        ft_procfs_stat(process->pid, &stat) == 0 && (!process->start_time || stat.start_time == process->start_time);
+    bool is_new = has_stat && !process->is_exec && process->start_ns - born_ns(stat.start_time) < YOUNG_NS;
+    if (has_stat && !is_new)
+        read_counters(process, &counters, &stat);
     if (!has_stat || !is_alive(process))
         return;
     process->start_time = stat.start_time;
@@ -181,10 +183,8 @@ static void read_proc(struct ft_process *process, char *cgroup, size_t room, str
     process->counters = counters;
     input->session = stat.session;
     input->kernel_cgroup = (struct ft_bytes){.data = cgroup, .len = n > 0 ? (size_t)n : 0};
-    if (process->is_exec || process->start_ns - born_ns(stat.start_time) >= YOUNG_NS)
-        process->first_counters = counters;
-    else
-        process->first_counters.is_known = true;
+    process->first_counters = counters;
+    process->first_counters.is_known |= is_new;
 }
 
 static uint32_t login_session_of(uint32_t pid)
@@ -246,7 +246,11 @@ void ft_process_identify(struct ft_process *process, const struct ft_process *re
     if (relative && (is_young || is_gone)) {
         ft_identity_inherit(&process->identity, &relative->identity);
     } else if (process->identity.source == FT_JOB_SOURCE_SESSION) {
-        input.login_session = is_private ? login_session_of_private() : login_session_of(process->pid);
+        struct ft_identity by_cgroup;
+        if (is_private)
+            input.login_session = login_session_of_private();
+        else if (!ft_identity_session_from_cgroup(input.kernel_cgroup, &by_cgroup)) // which says more
+            input.login_session = login_session_of(process->pid);
         ft_identity_find(&input, &process->identity);
         if (relative)
             ft_identity_inherit_claim(&process->identity, &relative->identity);
