@@ -41,11 +41,12 @@ static const struct {
     [FT_SHIM_GAP_FORK_UNATTACHED] = {FT_GAP_NOT_ATTACHED, true, "a forked child could not attach"},
 };
 
-static void put_rings(struct ft_drain *drain, struct ft_process *process, uint64_t count, bool is_last)
+static void put_rings(struct ft_drain *drain, struct ft_process *process, uint64_t count, uint64_t by_shim,
+                      bool is_last)
 {
-    uint64_t told = process->gap_stated[FT_SHIM_GAP_IO_URING], by_shim = 0, calls;
+    uint64_t told = process->gap_stated[FT_SHIM_GAP_IO_URING], calls;
     bool has_rings = ft_rings_calls(process, &calls) || count;
-    if (ft_segment_read_ring_calls(&process->segment, &by_shim) == 0 && by_shim > calls)
+    if (by_shim > calls)
         calls = by_shim;
     if (calls > told)
         ft_counted_put_gap(drain, process, FT_GAP_IO_URING, calls - told, "ring used, its calls are not seen");
@@ -64,12 +65,12 @@ static void note_told(struct ft_drain *drain, struct ft_process *process)
 
 void ft_counted_put(struct ft_drain *drain, struct ft_process *process, bool is_last)
 {
-    uint64_t count[FT_SHIM_GAP_COUNT];
-    if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count) < 0)
+    uint64_t count[FT_SHIM_GAP_COUNT], ring_calls;
+    if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count, &ring_calls) < 0)
         return;
     uint64_t told[FT_SHIM_GAP_COUNT];
     memcpy(told, process->gap_stated, sizeof(told));
-    put_rings(drain, process, count[FT_SHIM_GAP_IO_URING], is_last);
+    put_rings(drain, process, count[FT_SHIM_GAP_IO_URING], ring_calls, is_last);
     for (unsigned i = 0; i < FT_SHIM_GAP_COUNT; i++) {
         if (!kinds[i].reason || count[i] <= process->gap_stated[i] || (kinds[i].is_told_late && !is_last))
             continue;

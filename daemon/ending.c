@@ -158,8 +158,6 @@ void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_
     process->end_ns = process->was_dead && process->last_event_ns ? process->last_event_ns : end_ns;
     if (end_ns)
         ft_ending_learn_exit(process);
-    if (process->segment.fd >= 0 && !process->is_corrupt && end_ns)
-        ft_segment_look_again(&process->segment);
     ft_vfork_finish(drain, process);
     bool may_go_on = !end_ns && !process->is_lost && drain->writer;
     if (may_go_on) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,10 +140,17 @@ static bool refuse_one(struct ft_daemon *daemon)
     return fd >= 0;
 }
 
+// accept4 makes a socket and a file before it finds that nobody waits: asking first is cheaper.
+static bool is_anybody_waiting(const struct ft_daemon *daemon)
+{
+    struct pollfd look = {.fd = daemon->listener.fd, .events = POLLIN};
+    return poll(&look, 1, 0) > 0;
+}
+
 // The next that waits, and its entry among the arrivals; -1 where nobody does, or not now.
 static int accept_one(struct ft_daemon *daemon, uint32_t *arrival)
 {
-    for (;;) {
+    while (is_anybody_waiting(daemon)) {
         int fd = accept4(daemon->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
             *arrival = ft_arrivals_note(daemon, fd);
@@ -152,8 +160,9 @@ static int accept_one(struct ft_daemon *daemon, uint32_t *arrival)
         bool is_ours = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
         bool may_go_on = errno == ECONNABORTED || errno == EINTR || (is_ours && refuse_one(daemon));
         if (!may_go_on)
-            return -1;
+            break;
     }
+    return -1;
 }
 
 // Takes a batch of them. True where there may be more.

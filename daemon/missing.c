@@ -7,8 +7,8 @@
 // Takes one count of `gap` from the segment, where the shim counted more than was told so far.
 static bool take_count(struct ft_process *process, enum ft_shim_gap gap)
 {
-    uint64_t count[FT_SHIM_GAP_COUNT];
-    if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count) < 0 ||
+    uint64_t count[FT_SHIM_GAP_COUNT], ring_calls;
+    if (process->segment.fd < 0 || ft_segment_read_gaps(&process->segment, count, &ring_calls) < 0 ||
         count[gap] <= process->gap_stated[gap])
         return false;
     process->gap_stated[gap]++;

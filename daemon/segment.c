@@ -322,20 +322,15 @@ int ft_segment_restore_granted(struct ft_segment *segment)
     return 0;
 }
 
-int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count)
+int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count, uint64_t *ring_calls)
 {
-    uint32_t words[FT_SHIM_GAP_COUNT];
-    int r = read_exactly(segment->fd, words, sizeof(words),
-                         (uint64_t)segment->geometry.hello_page * FT_PAGE_BYTES + offsetof(struct ft_hello, gap_count));
+    struct ft_hello hello;
+    int r = read_exactly(segment->fd, &hello, sizeof(hello), (uint64_t)segment->geometry.hello_page * FT_PAGE_BYTES);
     for (unsigned i = 0; r == 0 && i < FT_SHIM_GAP_COUNT; i++)
-        count[i] = words[i];
+        count[i] = hello.gap_count[i];
+    if (r == 0)
+        *ring_calls = hello.ring_calls;
     return r;
-}
-
-int ft_segment_read_ring_calls(const struct ft_segment *segment, uint64_t *count)
-{
-    return read_exactly(segment->fd, count, sizeof(*count),
-                        (uint64_t)segment->geometry.hello_page * FT_PAGE_BYTES + offsetof(struct ft_hello, ring_calls));
 }
 
 static void add_total(struct ft_total *rows, const struct ft_total *row)

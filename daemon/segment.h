@@ -96,10 +96,8 @@ uint32_t ft_segment_granted(const struct ft_segment *segment);
 // What a daemon before us granted.
 int ft_segment_restore_granted(struct ft_segment *segment);
 
-// The gaps that the shim counted (enum ft_shim_gap).
-int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count);
-// Calls through io_uring rings that it knows of.
-int ft_segment_read_ring_calls(const struct ft_segment *segment, uint64_t *count);
+// The gaps that the shim counted (enum ft_shim_gap), and the calls through io_uring rings that it knows of.
+int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count, uint64_t *ring_calls);
 
 // Adds up all copies of the totals into rows, which has FT_TOTALS_ROWS of them, by call; rows[0] is what found no row.
 int ft_segment_read_totals(const struct ft_segment *segment, struct ft_total *rows);
