@@ -16,12 +16,13 @@
 // A private daemon serves one command: all its processes go to one file, whatever job they name.
 #define PRIVATE_KEY "private"
 
-static void start_pass(struct ft_job *job);
+// More that have come are taken in at once.
+#define INBOX_LONG 64
+// How long one that has ended since it came may wait there: the pass that drains it is later (block_after_end).
+#define INBOX_ENDED_NS INT64_C(50000000)
 
-static void on_timer(uv_timer_t *timer)
-{
-    start_pass(timer->data);
-}
+static void start_pass(struct ft_job *job);
+static void on_timer(uv_timer_t *timer);
 
 static void arm(struct ft_job *job, int64_t when_ns)
 {
@@ -29,6 +30,46 @@ static void arm(struct ft_job *job, int64_t when_ns)
     int64_t wait_ms = when_ns <= now_ns ? 0 : (when_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
     uv_update_time(&job->daemon->loop);
     uv_timer_start(&job->timer, on_timer, (uint64_t)wait_ms, 0);
+}
+
+// When who came since the last pass is to be taken in: one that lives is to be looked at, of one that has ended by now
+// nothing can be lost. Most processes of a build live no longer than that, and a pass for each costs more than all else
+// that is done for it.
+static int64_t due_of_new_ns(const struct ft_job *job, const struct ft_process *process)
+{
+    bool is_ended = atomic_load(&process->state) != FT_PROCESS_ALIVE;
+    return process->admitted_ns + (is_ended ? INBOX_ENDED_NS : (int64_t)job->daemon->config.poll_busy_ns);
+}
+
+static int64_t inbox_due_ns(struct ft_job *job)
+{
+    int64_t due_ns = INT64_MAX;
+    pthread_mutex_lock(&job->lock);
+    for (const struct ft_process *process = job->inbox; process; process = process->next) {
+        int64_t one_ns = due_of_new_ns(job, process);
+        due_ns = one_ns < due_ns ? one_ns : due_ns;
+    }
+    if (job->inbox_count > INBOX_LONG)
+        due_ns = 0;
+    pthread_mutex_unlock(&job->lock);
+    return due_ns;
+}
+
+static int64_t due_of_pass_ns(struct ft_job *job)
+{
+    int64_t inbox_ns = inbox_due_ns(job);
+    return inbox_ns < job->wanted_ns ? inbox_ns : job->wanted_ns;
+}
+
+// A timer of milliseconds may come up to one too early.
+static void on_timer(uv_timer_t *timer)
+{
+    struct ft_job *job = timer->data;
+    int64_t due_ns = due_of_pass_ns(job);
+    if (due_ns > ft_clock_mono_ns() + NS_PER_MS)
+        arm(job, due_ns);
+    else
+        start_pass(job);
 }
 
 static void run_pass(uv_work_t *work)
@@ -128,8 +169,10 @@ static void after_pass(uv_work_t *work, int status)
         next_ns = 0;
     else if (!job->process_count && next_ns == INT64_MAX && !job->must_have_file)
         next_ns = linger(job);
-    if (next_ns != INT64_MAX)
-        arm(job, next_ns);
+    job->wanted_ns = next_ns < job->wanted_ns ? next_ns : job->wanted_ns;
+    int64_t due_ns = due_of_pass_ns(job);
+    if (due_ns != INT64_MAX)
+        arm(job, due_ns);
 }
 
 static void start_pass(struct ft_job *job)
@@ -138,8 +181,20 @@ static void start_pass(struct ft_job *job)
         return;
     job->is_running = true;
     job->work.data = job;
+    job->wanted_ns = INT64_MAX;
     uv_timer_stop(&job->timer);
     uv_queue_work(&job->daemon->loop, &job->work, run_pass, after_pass);
+}
+
+// At `when_ns` at the latest; nobody works on it.
+static void arm_by(struct ft_job *job, int64_t when_ns)
+{
+    int64_t now_ns = ft_clock_mono_ns();
+    int64_t armed_in_ns = uv_is_active((uv_handle_t *)&job->timer)
+                              ? (int64_t)uv_timer_get_due_in(&job->timer) * NS_PER_MS
+                              : INT64_MAX - now_ns;
+    if (when_ns < now_ns + armed_in_ns)
+        arm(job, when_ns);
 }
 
 void ft_job_wake(struct ft_job *job, int64_t when_ns)
@@ -151,12 +206,8 @@ void ft_job_wake(struct ft_job *job, int64_t when_ns)
             atomic_store(&job->wake_ns, when_ns);
         return;
     }
-    int64_t now_ns = ft_clock_mono_ns();
-    int64_t armed_in_ns = uv_is_active((uv_handle_t *)&job->timer)
-                              ? (int64_t)uv_timer_get_due_in(&job->timer) * NS_PER_MS
-                              : INT64_MAX - now_ns;
-    if (when_ns < now_ns + armed_in_ns)
-        arm(job, when_ns);
+    job->wanted_ns = when_ns < job->wanted_ns ? when_ns : job->wanted_ns;
+    arm_by(job, when_ns);
 }
 
 void ft_job_finish(struct ft_job *job)
@@ -177,7 +228,7 @@ static struct ft_job *create(struct ft_daemon *daemon, const char *key, uint32_t
     job->identity.workflow = (struct ft_bytes){0}; // points into the process
     snprintf(job->key, sizeof(job->key), "%s", key);
     job->storage.fd = -1;
-    job->next_pass_ns = INT64_MAX;
+    job->next_pass_ns = job->wanted_ns = INT64_MAX;
     ft_children_init(&job->children);
     job->must_have_file = daemon->config.private;
     job->realtime_offset_ns = daemon->realtime_offset_ns;
@@ -294,10 +345,14 @@ void ft_job_add(struct ft_job *job, struct ft_process *process)
     process->job = job;
     job->process_count++;
     job->empty_since_ns = 0;
+    process->admitted_ns = ft_clock_mono_ns();
+    int64_t due_ns = due_of_new_ns(job, process);
     pthread_mutex_lock(&job->lock);
     process->next = job->inbox;
     job->inbox = process;
+    job->inbox_count++;
     pthread_mutex_unlock(&job->lock);
-    // Many come at a time: one pass takes them all.
-    ft_job_wake(job, ft_clock_mono_ns() + job->daemon->config.poll_busy_ns);
+    // Many come at a time: one pass takes them all. After a pass that goes on the inbox is looked at anyway.
+    if (!job->is_running && !job->is_closing)
+        arm_by(job, due_ns);
 }

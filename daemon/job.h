@@ -35,6 +35,7 @@ struct ft_job {
     // between loop and worker
     pthread_mutex_t lock;
     struct ft_process *inbox; // under the lock
+    uint32_t inbox_count;     // likewise
     struct ft_process *done;  // under the lock: final, to be taken back by the loop
     _Atomic bool is_finishing;
     struct ft_refused refused;  // under the lock
@@ -50,6 +51,7 @@ struct ft_job {
     bool is_running, is_closing, is_finished;
     uint32_t process_count;
     int64_t empty_since_ns; // no process; 0: there is one
+    int64_t wanted_ns;      // when a pass is due for other reasons than the inbox, INT64_MAX never
 
     // the worker's
     struct ft_process *processes;

@@ -34,6 +34,7 @@ static void take_inbox(struct ft_job *job, int64_t now_ns)
     pthread_mutex_lock(&job->lock);
     struct ft_process *inbox = job->inbox;
     job->inbox = NULL;
+    job->inbox_count = 0;
     pthread_mutex_unlock(&job->lock);
     // It was pushed at its head: turned round, the oldest comes first and the newest lands at the list's head.
     struct ft_process *in_order = NULL;
