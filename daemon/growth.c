@@ -147,6 +147,11 @@ void ft_growth_look(struct ft_job *job, struct ft_process *process, bool has_cha
         make_larger(job, process, now_ns);
 }
 
+int64_t ft_growth_next_ns(const struct ft_process *process)
+{
+    return process->growth.told ? process->growth.next_ns : 0;
+}
+
 void ft_growth_fini(struct ft_growth *growth)
 {
     free(growth->group);

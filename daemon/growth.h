@@ -29,6 +29,8 @@ struct ft_growth {
 
 // After a look at its segment that found something new (`has_changed`) or not.
 void ft_growth_look(struct ft_job *job, struct ft_process *process, bool has_changed, int64_t now_ns);
+// When a look that finds nothing new has something to do here; 0: at the next.
+int64_t ft_growth_next_ns(const struct ft_process *process);
 void ft_growth_fini(struct ft_growth *growth);
 
 // Chunks that a process of `process_count` in a group with `left` bytes may have, of which it has `taken`.

@@ -66,7 +66,9 @@ static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
     int r = process->segment.fd >= 0 ? ft_segment_look(&process->segment, &changed) : 0;
     if (r == -EBADMSG)
         ft_block_cut_off(job, process, FT_CAUSE_CORRUPT);
-    ft_growth_look(job, process, changed, now_ns);
+    bool is_more_due = changed || now_ns >= process->next_more_ns;
+    if (is_more_due)
+        ft_growth_look(job, process, changed, now_ns);
     if (changed) {
         process->look_interval_ns = config->poll_busy_ns;
         if (!process->oldest_ns && ft_block_waiting(process))
@@ -80,8 +82,12 @@ static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
         process->look_interval_ns *= 2;
         process->look_interval_ns = process->look_interval_ns < idle_ns ? process->look_interval_ns : idle_ns;
     }
-    if (ft_rings_look(process, now_ns))
-        process->has_counts = job->has_counts = true;
+    if (is_more_due) {
+        if (ft_rings_look(process, now_ns))
+            process->has_counts = job->has_counts = true;
+        int64_t growth_ns = changed ? 0 : ft_growth_next_ns(process), rings_ns = process->rings.next_ns;
+        process->next_more_ns = growth_ns < rings_ns ? growth_ns : rings_ns;
+    }
     // On a grid, so that idle processes are looked at together: a pass for each would cost more than the looks.
     process->next_look_ns = now_ns + process->look_interval_ns;
     process->next_look_ns -= process->next_look_ns % process->look_interval_ns;
@@ -94,10 +100,22 @@ static bool is_over(struct ft_process *process)
     return atomic_load(&process->state) != FT_PROCESS_ALIVE;
 }
 
+// Hundreds that rest are looked at in a row, and what a look takes is mostly waiting for memory: what the next ones need is
+// asked for while this one is looked at.
+static void fetch_ahead(const struct ft_process *process)
+{
+    const struct ft_process *next = process->next, *after = next ? next->next : NULL;
+    if (next)
+        ft_segment_fetch(&next->segment);
+    for (size_t at = 0; after && at < offsetof(struct ft_process, segment) + sizeof(after->segment); at += 64)
+        __builtin_prefetch((const char *)after + at);
+}
+
 static void look_at_all(struct ft_job *job, int64_t now_ns)
 {
     bool has_news = false;
     for (struct ft_process *process = job->processes; process; process = process->next) {
+        fetch_ahead(process);
         if (is_over(process) || process->next_look_ns > now_ns)
             continue;
         look(job, process, now_ns);

@@ -99,7 +99,8 @@ struct ft_process {
     bool is_lost;       // so, without its segment: nothing more is known of it
     bool is_pressed;    // under half of its chunks are free: what is full is to be written at once
     int64_t next_look_ns, look_interval_ns;
-    int64_t oldest_ns; // since when something waits in the segment, 0 nothing
+    int64_t next_more_ns; // until then a look that finds nothing new need look at nothing else
+    int64_t oldest_ns;    // since when something waits in the segment, 0 nothing
     int64_t next_record_ns;
     struct ft_segment segment;
 

@@ -191,6 +191,17 @@ static int read_live(struct ft_segment *segment, struct ft_segment_counts *count
     return 0;
 }
 
+void ft_segment_fetch(const struct ft_segment *segment)
+{
+    uint32_t used = segment->counts.lines_used;
+    if (!segment->resting.lines || used > FT_RESTING_LINES - LINES_AHEAD)
+        return;
+    for (uint32_t i = 0; i < used + LINES_AHEAD; i++)
+        __builtin_prefetch(&segment->resting.lines[i]);
+    for (uint32_t i = 0; i < used; i++)
+        __builtin_prefetch(&segment->lines[i]);
+}
+
 int ft_segment_look(struct ft_segment *segment, bool *changed)
 {
     struct ft_segment_counts counts = segment->counts;

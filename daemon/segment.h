@@ -67,6 +67,8 @@ int ft_segment_read_hello(const struct ft_segment *segment, uint8_t **out, size_
 
 // Reads the lines, and, where they changed, the live words and chunk states. *changed tells.
 int ft_segment_look(struct ft_segment *segment, bool *changed);
+// Has what the next look needs brought near.
+void ft_segment_fetch(const struct ft_segment *segment);
 
 // The same, without asking whether anything changed: chunk states are as fresh as can be.
 int ft_segment_look_again(struct ft_segment *segment);
