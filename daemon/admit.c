@@ -249,6 +249,7 @@ static void note_arrival(struct ft_daemon *daemon, const struct ft_process *proc
 int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *stored_name)
 {
     catch_end(process);
+    ft_process_check_start(process, &daemon->clock);
     struct ft_process *before = find_image_before(daemon, process);
     if (before) {
         process->is_exec = true;

@@ -30,8 +30,9 @@ static const struct {
     bool is_told_late;
     const char *reason;
 } kinds[FT_SHIM_GAP_COUNT] = {
-    [FT_SHIM_GAP_SANDBOX] = {FT_GAP_SANDBOX, false,
-                             "under a seccomp filter no call of ours is made: children and images of it are not seen"},
+    [FT_SHIM_GAP_SANDBOX] =
+        {FT_GAP_SANDBOX, false,
+         "under a seccomp filter (or its like) no call of ours is made: children and images of it are not seen"},
     [FT_SHIM_GAP_RAW_SYSCALL] = {FT_GAP_RAW_SYSCALL, false, "calls made by syscall() are not seen"},
     [FT_SHIM_GAP_DEEPBIND] = {FT_GAP_DEEPBIND, true, "an object was loaded whose calls bind past us"},
     [FT_SHIM_GAP_CLONE_SHARED] = {FT_GAP_CLONE_SHARED, false,

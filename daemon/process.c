@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "daemon/cgroup_id.h"
-#include "daemon/clock.h"
 #include "daemon/procfs.h"
 
 // A process younger than this when it attached has done next to nothing before.
@@ -91,6 +90,25 @@ int ft_process_read_hello(struct ft_process *process)
     if (ft_identity_variable(process->environment, "FLOWTAP_TAGS", &tags))
         process->tags_count = ft_identity_tags(tags, process->tags, FT_PROCESS_TAGS_MAX, &process->tags_ignored);
     return 0;
+}
+
+// Clocks and rates that are found in a moment agree better than this; namespaces differ by more, or it matters little.
+#define OTHER_CLOCK_NS INT64_C(1000000000)
+
+void ft_process_check_start(struct ft_process *process, struct ft_clock_pairs *clock)
+{
+    struct ft_hello hello;
+    memcpy(&hello, process->hello_bytes, sizeof(hello));
+    if (process->clock != FT_CLOCK_TICKS)
+        return;
+    int64_t now_ns = ft_clock_mono_ns(), by_ticks_ns = ft_clock_about_ns(clock, hello.attach_ticks);
+    if (by_ticks_ns == 0) { // the first pair is the only one
+        ft_clock_tick(clock, true);
+        by_ticks_ns = ft_clock_about_ns(clock, hello.attach_ticks);
+    }
+    int64_t off_ns = hello.attach_mono_ns < 0 ? INT64_MAX : by_ticks_ns - hello.attach_mono_ns;
+    if (by_ticks_ns > 0 && by_ticks_ns < now_ns && (off_ns > OTHER_CLOCK_NS || off_ns < -OTHER_CLOCK_NS))
+        process->start_ns = by_ticks_ns;
 }
 
 static bool is_alive(const struct ft_process *process)

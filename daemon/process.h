@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <uv.h>
 
+#include "daemon/clock.h"
 #include "daemon/growth.h"
 #include "daemon/identity.h"
 #include "daemon/live.h"
@@ -184,6 +185,9 @@ struct ft_process {
 
 // Reads the Hello into the process: views, cwd, claims. -EBADMSG where it makes no sense. Takes no descriptor.
 int ft_process_read_hello(struct ft_process *process);
+
+// The start by the processor's counter, where CLOCK_MONOTONIC says something else: in a time namespace it is another clock.
+void ft_process_check_start(struct ft_process *process, struct ft_clock_pairs *clock);
 
 // What /proc and the pidfd tell: parent, start time, counters, job. `relative`: the process that made it, or its image
 // before an exec, NULL unknown. `is_private`: every process belongs to the session of the daemon's starter unless it names a job.

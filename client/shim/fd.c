@@ -128,6 +128,11 @@ static int is_frozen(void)
     return ft_thread.vfork_depth != 0; /* a vfork child's descriptors are not its parent's */
 }
 
+static int is_apart(void)
+{
+    return (ft_thread.why & FT_WHY_APART) != 0;
+}
+
 static uint64_t touched_bit(int fd)
 {
     return UINT64_C(1) << (fd < 0 || fd > 63 ? 63 : fd);
@@ -152,13 +157,12 @@ void ft_fd_forget_touched(void)
         ft_fd_closing_range(63, UINT32_MAX);
 }
 
-/* 1, and touched, in a vfork child. */
+/* 1 where the table is not to be changed: in a vfork child, which then has touched the descriptor. */
 static int is_frozen_for(int fd)
 {
-    if (!is_frozen())
-        return 0;
-    ft_fd_touch(fd);
-    return 1;
+    if (is_frozen())
+        ft_fd_touch(fd);
+    return is_frozen() || is_apart();
 }
 
 static void set(struct ft_fd *slot, uint32_t file, uint8_t kind, struct ft_description *description)
@@ -209,8 +213,9 @@ void ft_fd_closing_range(unsigned first, unsigned last)
         for (unsigned fd = first; fd <= last && fd < 64; fd++)
             ft_fd_touch((int)fd);
         ft_fd_touch(63);
-        return;
     }
+    if (is_frozen() || is_apart())
+        return;
     for (unsigned fd = first; fd <= last && fd < FT_FD_MAX;) {
         struct ft_fd *slot = ft_fd_find((int)fd);
         if (slot != NULL) {
@@ -241,7 +246,7 @@ void ft_fd_duplicated(int from, int to)
 
 void ft_fd_untrack(int fd)
 {
-    struct ft_fd *slot = ft_fd_find(fd);
+    struct ft_fd *slot = is_apart() ? NULL : ft_fd_find(fd);
     struct ft_description *description = slot != NULL ? __atomic_load_n(&slot->description, __ATOMIC_ACQUIRE) : NULL;
     if (description != NULL)
         ft_loose_set(&description->position, -1);
@@ -275,10 +280,43 @@ void ft_fd_forget_all(void)
 
 void ft_fd_forget_directories(void)
 {
-    if (is_frozen())
+    if (is_frozen() || is_apart())
         return;
     forget(1);
     ft_process.cwd_file = 0;
+}
+
+static void name_slot(struct ft_call_state *state, int fd)
+{
+    struct ft_inode inode;
+    struct ft_fd *slot = state->slot != NULL ? state->slot : is_apart() ? NULL : ft_fd_make(fd);
+    if (slot == NULL) {
+        state->file = is_apart() ? ft_name_descriptor(fd, &inode) : 0;
+        return;
+    }
+    uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);
+    uint32_t file = ft_name_descriptor(fd, &inode);
+    if (file == 0)
+        return;
+    state->file = file;
+    state->slot = slot;
+    state->generation = generation;
+    /* Only where it has no name: who opened it again meanwhile knows better. */
+    uint32_t none = 0;
+    if (__atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE) == generation &&
+        __atomic_compare_exchange_n(&slot->file, &none, file, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ft_loose_set(&slot->kind, inode.kind);
+}
+
+struct ft_call_state ft_fd_known(int fd)
+{
+    struct ft_call_state state = {0};
+    if ((is_frozen() && ft_fd_is_touched(fd)) || (ft_thread.why & FT_WHY_FILES))
+        return state;
+    state.slot = ft_fd_find(fd);
+    if (state.slot != NULL)
+        state.file = __atomic_load_n(&state.slot->file, __ATOMIC_RELAXED);
+    return state;
 }
 
 void ft_fd_first_use(struct ft_call_state *state, int fd)
@@ -286,22 +324,7 @@ void ft_fd_first_use(struct ft_call_state *state, int fd)
     if (state->file == 0) {
         if (fd < 0 || ft_process.sandboxed || is_frozen())
             return;
-        struct ft_fd *slot = state->slot != NULL ? state->slot : ft_fd_make(fd);
-        if (slot == NULL)
-            return;
-        uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);
-        struct ft_inode inode;
-        uint32_t file = ft_name_descriptor(fd, &inode);
-        if (file == 0)
-            return;
-        state->file = file;
-        state->slot = slot;
-        state->generation = generation;
-        /* Only where it has no name: who opened it again meanwhile knows better. */
-        uint32_t none = 0;
-        if (__atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE) == generation &&
-            __atomic_compare_exchange_n(&slot->file, &none, file, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            ft_loose_set(&slot->kind, inode.kind);
+        name_slot(state, fd);
     }
     if (state->file == FT_FILE_EXCLUDED) {
         state->excluded = 1;
@@ -312,9 +335,7 @@ void ft_fd_first_use(struct ft_call_state *state, int fd)
 void ft_fd_name_all(int count)
 {
     for (int fd = 0; fd < count; fd++) {
-        struct ft_call_state state = {.slot = ft_fd_find(fd)};
-        if (state.slot != NULL)
-            state.file = __atomic_load_n(&state.slot->file, __ATOMIC_RELAXED);
+        struct ft_call_state state = ft_fd_known(fd);
         if (state.file == 0)
             ft_fd_first_use(&state, fd);
     }

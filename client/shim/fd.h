@@ -64,6 +64,9 @@ FT_HOT struct ft_fd *ft_fd_find(int fd)
  * call excluded. Keeps the call's state current. */
 void ft_fd_first_use(struct ft_call_state *state, int fd);
 
+/* What the table says of a descriptor; no slot and no file where that may be untrue for this thread. */
+struct ft_call_state ft_fd_known(int fd);
+
 /* Position before a call that moved it by `bytes`, and moves it; -1 where it is not known. */
 FT_HOT int64_t ft_fd_move(struct ft_fd *slot, long bytes)
 {

@@ -176,7 +176,7 @@ static size_t cwd_path(char *buffer, size_t room)
         return buffer[0] == '/' ? (size_t)n - 1 : 0; /* not "(unreachable)..." */
     if (n != -ENOENT)
         return 0;
-    n = ft_sys(SYS_readlinkat, FT_AT_FDCWD, "/proc/self/cwd", buffer, room);
+    n = ft_sys(SYS_readlinkat, FT_AT_FDCWD, "/proc/thread-self/cwd", buffer, room);
     return n > 0 && buffer[0] == '/' ? without_deleted(buffer, (size_t)n) : 0;
 }
 
@@ -216,9 +216,7 @@ uint32_t ft_name_cwd(void)
 /* The file id of a directory's descriptor, named at its first use. */
 static uint32_t directory_file(int dirfd)
 {
-    struct ft_call_state state = {.slot = ft_fd_find(dirfd)};
-    if (state.slot != NULL)
-        state.file = __atomic_load_n(&state.slot->file, __ATOMIC_RELAXED);
+    struct ft_call_state state = ft_fd_known(dirfd);
     if (state.file - 1 >= FT_FILE_EXCLUDED - 1)
         ft_fd_first_use(&state, dirfd);
     return state.excluded ? FT_FILE_EXCLUDED : state.file;
@@ -226,8 +224,8 @@ static uint32_t directory_file(int dirfd)
 
 long ft_name_readlink(int fd, char *buffer, size_t room)
 {
-    char link[40] = "/proc/self/fd/";
-    size_t at = 14;
+    char link[48] = "/proc/thread-self/fd/"; /* "self" is the first thread, which may have ended, or have its own */
+    size_t at = sizeof("/proc/thread-self/fd/") - 1;
     unsigned rest = (unsigned)fd;
     char digits[12];
     int count = 0;

@@ -28,7 +28,7 @@ uint32_t ft_name_string(const char *text, size_t n, unsigned flags);
 /* In a forked child: another thread of the parent may have been inside. */
 void ft_name_reset(void);
 
-/* What /proc/self/fd says that a descriptor is: bytes, not terminated, or -errno. */
+/* What /proc/thread-self/fd says that a descriptor is: bytes, not terminated, or -errno. */
 long ft_name_readlink(int fd, char *buffer, size_t room);
 
 /* Kind, device and inode of an open descriptor; known = 0 where it cannot be asked. */

@@ -334,9 +334,7 @@ void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int
 static void note_transfer(const struct ft_call_state *state, struct ft_outcome *o, unsigned call)
 {
     const struct ft_args *a = o->args;
-    struct ft_call_state other = {.slot = ft_fd_find(a->fd2)};
-    if (other.slot != NULL)
-        other.file = __atomic_load_n(&other.slot->file, __ATOMIC_RELAXED);
+    struct ft_call_state other = ft_fd_known(a->fd2);
     if (other.file - 1 >= FT_FILE_EXCLUDED - 1)
         ft_fd_first_use(&other, a->fd2);
     o->file2 = other.file;

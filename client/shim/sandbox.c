@@ -26,6 +26,8 @@ enum {
     SANDBOX_FILTER = 1,
     SANDBOX_STRICT = 2,
     SANDBOX_NO_COUNTER = 3,
+    SANDBOX_DISPATCH = 4, /* system calls from other code than the program says come back to it as SIGSYS */
+    SET_DISPATCH = 59,    /* PR_SET_SYSCALL_USER_DISPATCH: <linux/prctl.h> of Linux 5.11 */
 };
 
 static void use_coarse_clock(void)
@@ -94,7 +96,33 @@ static int sandbox_of_prctl(long option, unsigned long a)
         return a == SECCOMP_STRICT ? SANDBOX_STRICT : a == SECCOMP_FILTER ? SANDBOX_FILTER : 0;
     if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV)
         return SANDBOX_NO_COUNTER;
-    return 0;
+    return option == SET_DISPATCH && a != 0 ? SANDBOX_DISPATCH : 0;
+}
+
+/*
+ * Dispatching is a thread's own and can end. Until no thread has it any more, the process is as under a filter: what it
+ * allows is the C library's code, at most, and never ours.
+ */
+static uint32_t dispatching;
+static struct ft_sandbox dispatch_entered;
+
+static void begin_dispatch(const struct ft_sandbox *entered)
+{
+    if (ft_thread.why & FT_WHY_DISPATCH)
+        return;
+    ft_thread.why |= FT_WHY_DISPATCH;
+    ft_thread.mode = FT_MODE_SLOW;
+    if (__atomic_fetch_add(&dispatching, 1, __ATOMIC_RELAXED) == 0)
+        dispatch_entered = *entered;
+}
+
+static void end_dispatch(void)
+{
+    if (!(ft_thread.why & FT_WHY_DISPATCH))
+        return;
+    ft_thread.why &= (uint8_t)~FT_WHY_DISPATCH;
+    if (__atomic_sub_fetch(&dispatching, 1, __ATOMIC_RELAXED) == 0)
+        ft_sandbox_leave(&dispatch_entered);
 }
 
 /* What a vfork child shuts itself into, its parent is not in: undone when that goes on. */
@@ -117,14 +145,20 @@ static int may_enter(void)
 FT_EXPORT(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d))
 {
     FT_REAL(int, prctl, (int, unsigned long, unsigned long, unsigned long, unsigned long));
-    int kind = sandbox_of_prctl(option, a);
-    if (kind == 0 || !may_enter())
-        return real(option, a, b, c, d);
+    int kind = sandbox_of_prctl(option, a), r;
+    if (kind == 0 || !may_enter()) {
+        r = real(option, a, b, c, d);
+        if (option == SET_DISPATCH && r == 0)
+            end_dispatch();
+        return r;
+    }
     struct ft_sandbox entered = {0};
     enter_sandbox(kind, &entered);
-    int r = real(option, a, b, c, d);
+    r = real(option, a, b, c, d);
     if (r != 0)
         ft_sandbox_leave(&entered);
+    else if (kind == SANDBOX_DISPATCH && ft_thread.vfork_depth == 0)
+        begin_dispatch(&entered);
     else
         stay(&entered);
     return r;

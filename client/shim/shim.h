@@ -35,6 +35,8 @@ enum ft_why {
     FT_WHY_SHARED = 4, /* a clone without its own thread storage may run here: check who it is */
     FT_WHY_CLOCK = 8,  /* the kernel does not trust the counter: clock_gettime */
     FT_WHY_FILES = 16, /* another process may change our descriptors: each is asked for at each use */
+    FT_WHY_APART = 32, /* its descriptors are not those of the other threads: it leaves their table alone (apart.h) */
+    FT_WHY_DISPATCH = 64, /* its system calls are dispatched to the program: ft_process.sandboxed (sandbox.c) */
 };
 
 /*
@@ -126,7 +128,7 @@ struct ft_process {
     uint32_t cwd_file;                /* file id of the working directory; 0: ask the kernel at next use */
     uint32_t fork_count, spawn_count; /* descriptions opened before are shared with a child */
     uint8_t clock;                    /* enum ft_clock */
-    uint8_t sandboxed;                /* a seccomp filter is in: no system call of ours */
+    uint8_t sandboxed;                /* a seccomp filter is in, or its like: no system call of ours */
     uint8_t coarse;                   /* threads start with FT_WHY_COARSE */
     uint8_t decided;                  /* settings were read */
     uint8_t wanted;                   /* FLOWTAP=1 and nothing against it */
@@ -137,7 +139,7 @@ struct ft_process {
     uint8_t growth;          /* enum ft_growth */
     uint8_t unlock_pages;    /* mlockall(MCL_FUTURE): what is mapped for us is not to stay locked */
     uint8_t files_shared;    /* with another process that runs (clone with CLONE_FILES) */
-    uint8_t cwd_shared;      /* the same (CLONE_FS) */
+    uint8_t cwd_shared;      /* the same (CLONE_FS), or some threads have one of their own: asked for at each use */
     uint8_t want_start_time; /* the policy asks for it */
     uint8_t is_interrupted;  /* in a forked child: a record of its parent's was begun, and goes on here */
     uint8_t was_room_asked;  /* for what the groups leave, by ourselves (headroom.h) */

@@ -3,6 +3,7 @@
  * Ways past the wrappers: raw system calls, objects that find libc before the shim. Their calls make no events; that
  * they were there is a gap, and what they do to descriptors is followed as far as it can be.
  */
+#include "client/shim/apart.h"
 #include "client/shim/levels.h"
 #include "client/shim/name.h"
 #include "client/shim/reach.h"
@@ -84,7 +85,7 @@ static void note_closed(long number, long a, long b, long c)
 #endif
 #ifdef SYS_close_range
     case SYS_close_range:
-        if (c == 0)
+        if (!(c & ~(long)FT_CLOSE_RANGE_UNSHARE))
             ft_fd_closing_range((unsigned)a, (unsigned)b);
         break;
 #endif
@@ -186,6 +187,7 @@ __attribute__((visibility("hidden"))) ft_function *ft_hook_syscall(long number, 
     if (is_io(number) && !is_about_kernel(number, a, b))
         ft_gap(FT_SHIM_GAP_RAW_SYSCALL);
     note_process(number, a);
+    ft_apart_note_syscall(number, a, c);
     if (ft_thread.vfork_depth == 0)
         note_closed(number, a, b, c);
     note_moved(number, a, b, c);

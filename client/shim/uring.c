@@ -98,8 +98,8 @@ static uint64_t number_of(const char *text, size_t n, const char *key)
 /* What the kernel has taken from the ring's submission queue: with a polling thread there is no other count. */
 static uint64_t taken_from(int ring)
 {
-    char path[40] = "/proc/self/fdinfo/", text[TEXT_BYTES], digits[12];
-    size_t at = 18;
+    char path[48] = "/proc/thread-self/fdinfo/", text[TEXT_BYTES], digits[12];
+    size_t at = sizeof("/proc/thread-self/fdinfo/") - 1;
     int count_digits = 0;
     unsigned rest = (unsigned)ring;
     do

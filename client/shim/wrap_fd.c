@@ -3,6 +3,7 @@
  * Calls that change which file a descriptor is. The table changes before a close and after an open (fd.h): a thread that
  * uses a number while another closes it sees the change and marks its record.
  */
+#include "client/shim/apart.h"
 #include "client/shim/name.h"
 #include "client/shim/shapes.h"
 
@@ -71,8 +72,6 @@ FT_EXPORT(int, closedir, (DIR * dir))
     return r;
 }
 
-enum { CLOSE_RANGE_UNSHARE_FLAG = 2 };
-
 FT_EXPORT(int, close_range, (unsigned first, unsigned last, int flags))
 {
     FT_REAL(int, close_range, (unsigned, unsigned, int));
@@ -83,7 +82,9 @@ FT_EXPORT(int, close_range, (unsigned first, unsigned last, int flags))
     const struct ft_args args = {ARG(flags), RET(STATUS)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_close_range);
-    if (!(flags & ~CLOSE_RANGE_UNSHARE_FLAG) && first <= last) /* else it marks them, or knows not what to do */
+    if (flags & FT_CLOSE_RANGE_UNSHARE)
+        ft_apart_take_files();
+    if (!(flags & ~FT_CLOSE_RANGE_UNSHARE) && first <= last) /* else it marks them, or knows not what to do */
         ft_fd_closing_range(first, last);
     int r = real(first, last, flags);
     ft_path_end(&state, FT_CALL_ID_close_range, &args, r);
@@ -306,7 +307,8 @@ FT_EXPORT(int, chdir, (const char *path))
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_chdir);
     int r = real(path);
-    const struct ft_args args = {PATH(path), RET(STATUS)};
+    /* where the directory is asked for at each use, it is the new one by now */
+    const struct ft_args args = {PATH(r == 0 && ft_process.cwd_shared && path[0] != '/' ? "." : path), RET(STATUS)};
     end_chdir(&state, FT_CALL_ID_chdir, &args, r);
     return r;
 }

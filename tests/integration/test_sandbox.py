@@ -36,6 +36,20 @@ def test_an_image_executed_under_a_filter_lives(tap):
     assert trace.gaps("sandbox"), trace.summary()["gaps"]
 
 
+def test_system_calls_that_are_dispatched_to_the_program(tap):
+    """None of ours is among them; when that has ended, names are asked for again."""
+    plain = tap.plain([harness.program("dispatch")])
+    harness.needs(plain.returncode != 77, "this kernel dispatches no system calls")
+    assert plain.same() == (0, b"0 0\n", b"")
+    trace = tap.run([harness.program("dispatch")])
+    assert trace.ran.stdout == b"0 0\n"
+    for kind in ("inside", "after"):
+        names = [os.path.basename(e["path"]) for e in trace.events(name="write") if f"/{kind}-" in (e["path"] or "")]
+        assert names == [f"{kind}-{i}" for i in range(50)]
+    assert trace.file(tap.work / "after-7")["kind"] == "regular"
+    assert trace.count(name="open", path=str(tap.work / "child-0")) == 1 or trace.gaps("sandbox"), trace.gaps()
+
+
 @pytest.mark.parametrize("how", ["plain", "enter", "stay"])
 def test_chroot_into_an_empty_folder(tap, how):
     """There is no /proc inside, and names are those that the files have outside."""

@@ -8,6 +8,7 @@ import re
 import resource
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -61,6 +62,24 @@ def test_as_untraced(tap, what):
     read = sum(e["name"] == "read" and e["result"] == 5 and e["path"] == str(tap.work / "a.txt") for e in trace.events())
     want = "a.txt" in SCRIPTS[what]
     assert read or not want or trace.gaps(), trace.summary()["gaps"]
+
+
+@pytest.mark.parametrize("offset", ["100000", "-60"])
+def test_a_time_namespace(tap, offset):
+    """Its clocks are others; times are told by those outside."""
+    (tap.work / "a.txt").write_text("text\n")
+    argv = ["unshare", "-T", "--monotonic", offset, "--boottime", offset, "sh", "-c", "cat a.txt; (cat a.txt); exec cat a.txt"]
+    plain = tap.plain(argv)
+    harness.needs(plain.returncode == 0, plain.stderr.decode().strip())
+    before = time.time()
+    trace = tap.run(argv)
+    assert trace.ran.stdout == plain.stdout
+    processes = trace.processes()
+    assert sum(p["exe"].endswith("/cat") for p in processes) == 3
+    for p in processes:
+        assert before - 0.1 < p["start"] <= p["end"] < time.time(), p
+    for e in trace.events():
+        assert any(p["start"] - 0.001 <= e["ts"] / 1e9 <= p["end"] + 0.001 for p in processes if p["pid"] == e["pid"]), e
 
 
 def test_core_flag_and_signal(tap):

@@ -40,6 +40,7 @@ TRIED_ELSEWHERE = {
     "aio_error": "calls_aio.c: how often it is asked is chance", "aio_error64": "the same",
     "aio_return": "the same", "aio_return64": "the same", "aio_suspend": "the same", "aio_suspend64": "the same",
     "dlopen": "watched, not recorded: test_gaps.py", "dlmopen": "the same", "mlockall": "watched: test_limits.py",
+    "unshare": "watched: test_apart.py", "setns": "the same",
 }
 NEWER_THAN = {"pidfd_spawn": "2.39", "pidfd_spawnp": "2.39", "__isoc23_": "2.38"}
 WATCHED = ("longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "setrlimit64", "prlimit64")  # make no events

@@ -124,6 +124,20 @@ static void test_a_suspended_machine_costs_no_time_and_no_rate(void **state)
     ft_clock_fini(&clock_pairs);
 }
 
+static void test_about_when_is_told_from_two_pairs_on(void **state)
+{
+    (void)state;
+    ft_clock_init(&clock_pairs, 10000000);
+    assert_int_equal(ft_clock_about_ns(&clock_pairs, 1000), 0);
+    ft_clock_push(&clock_pairs, (struct ft_clock_pair){.ticks = 1000, .mono_ns = 5000}, 40);
+    assert_int_equal(ft_clock_about_ns(&clock_pairs, 1000), 0);
+    ft_clock_push(&clock_pairs, (struct ft_clock_pair){.ticks = 3000, .mono_ns = 6000}, 40);
+    assert_int_equal(ft_clock_about_ns(&clock_pairs, 2000), 5500);
+    assert_int_equal(ft_clock_about_ns(&clock_pairs, 4000), 6500);
+    assert_true(ft_clock_about_ns(&clock_pairs, UINT64_MAX) > 6000); // any ticks give a number
+    ft_clock_fini(&clock_pairs);
+}
+
 static void test_the_real_clock_is_met(void **state)
 {
     (void)state;
@@ -145,6 +159,7 @@ int main(void)
         cmocka_unit_test(test_many_pairs_are_thinned_out_and_the_oldest_stays),
         cmocka_unit_test(test_pairs_that_run_backwards_are_ignored),
         cmocka_unit_test(test_a_suspended_machine_costs_no_time_and_no_rate),
+        cmocka_unit_test(test_about_when_is_told_from_two_pairs_on),
         cmocka_unit_test(test_the_real_clock_is_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
