@@ -143,7 +143,7 @@ static void extend(struct draft *draft, unsigned bit, uint64_t value)
     draft->mask |= bit;
 }
 
-void ft_annotate_write(const struct ft_annotate_event *event, const struct ft_annotate_async *async)
+void ft_annotate_write(const struct ft_annotate_event *event, const struct ft_annotate_async *async, uint64_t end)
 {
     static const uint8_t kinds[] = {
         [FT_ANNOTATE_SPAN] = FT_RECORD_SPAN,
@@ -155,7 +155,7 @@ void ft_annotate_write(const struct ft_annotate_event *event, const struct ft_an
     struct draft draft;
     if (event->kind >= sizeof(kinds))
         return;
-    draft.end = ft_now();
+    draft.end = end;
     draft.kind = kinds[event->kind];
     draft.duration = draft.kind == FT_RECORD_SPAN ? draft.end - event->mark.ticks : 0;
     if (ft_unlikely((int64_t)draft.duration < 0)) /* a coarse clock stands behind the fine one of the begin */
@@ -193,7 +193,7 @@ static void event(const struct ft_annotate_event *given)
         return;
     if (given->kind == FT_ANNOTATE_SPAN && (given->mark.ticks == 0 || given->mark.image != ft_process.pid))
         return; /* begun by the parent, whose it is */
-    ft_annotate_write(given, NULL);
+    ft_annotate_write(given, NULL, ft_now());
 }
 
 static void set_tag(uint32_t scope, const char *key, const char *value)

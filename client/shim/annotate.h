@@ -12,8 +12,8 @@ struct ft_annotate_async {
     uint32_t name, category; /* string ids */
 };
 
-/* Writes the event; `async` (which has the names then) may be NULL. The caller has entered (ft_enter). */
-void ft_annotate_write(const struct ft_annotate_event *event, const struct ft_annotate_async *async);
+/* Writes the event, which ended at `end` (ticks); `async` (which has the names then) may be NULL. The caller has entered. */
+void ft_annotate_write(const struct ft_annotate_event *event, const struct ft_annotate_async *async, uint64_t end);
 
 /* An event that there was no place for. */
 void ft_annotate_drop(void);

@@ -110,7 +110,7 @@ void ft_async_end(uint64_t id, const struct ft_annotate_arg *args, uint32_t arg_
             .kind = FT_ANNOTATE_SPAN, .args = args, .arg_count = arg_count, .mark = {.ticks = found.start}};
         const struct ft_annotate_async async = {
             .id = id, .tid = found.tid, .name = found.name, .category = found.category};
-        ft_annotate_write(&span, &async);
+        ft_annotate_write(&span, &async, ft_now());
         return;
     }
 }

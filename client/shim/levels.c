@@ -80,9 +80,9 @@ FT_TABLE static char *levels_room;
 FT_TABLE static size_t levels_room_left;
 FT_TABLE static uint8_t levels_room_busy;
 
-const char *ft_levels_keep(const char *text)
+const char *ft_levels_keep(const char *text, size_t bytes)
 {
-    size_t n = ft_length_most(text, FT_PAGE_BYTES - 1) + 1;
+    size_t n = (bytes < FT_PAGE_BYTES - 1 ? bytes : FT_PAGE_BYTES - 1) + 1;
     if (__atomic_exchange_n(&levels_room_busy, 1, __ATOMIC_ACQUIRE))
         return NULL;
     if (n > levels_room_left) {
@@ -106,7 +106,7 @@ static const char *keep_category(const char *category, unsigned count)
     for (unsigned i = count; i-- > 0;)
         if (ft_levels_functions[i].category != NULL && ft_object_is_same(ft_levels_functions[i].category, category))
             return ft_levels_functions[i].category;
-    return ft_levels_keep(category);
+    return ft_levels_keep(category, ft_length(category));
 }
 
 static uint64_t stub_at(unsigned number)
@@ -128,7 +128,7 @@ uint64_t ft_levels_stub(const struct ft_levels_function *function)
     if (levels_function_count == FT_LEVELS_FUNCTIONS || !take_memory(made, sizeof(*made)))
         return 0;
     *made = *function;
-    made->name = ft_levels_keep(function->name);
+    made->name = ft_levels_keep(function->name, ft_length(function->name));
     made->category = function->category[0] != '-' ? keep_category(function->category, levels_function_count) : NULL;
     if (made->name == NULL || (made->category == NULL && function->category[0] != '-'))
         return 0;
@@ -262,6 +262,8 @@ __attribute__((visibility("hidden"))) void *ft_levels_begin(unsigned number, uin
     call->mark.image = ft_process.pid;
     for (unsigned i = 0; function->letters[0] != 0 && i < FT_LEVELS_INTEGERS; i++)
         call->integers[i] = registers->integers[i];
+    if (function->letters[0] != 0)
+        call->integers[FT_LEVELS_INTEGERS] = where[1]; /* the first that lies on the stack, or whatever is there */
     ft_levels_args_begin(call);
     ft_levels_kept[place] = (struct ft_levels_kept){.address = *where, .where = where};
     __atomic_store_n(where, exit_of((unsigned)place), __ATOMIC_RELAXED);
@@ -278,6 +280,7 @@ __attribute__((visibility("hidden"))) void ft_levels_end(unsigned place, const s
     free_place(place);
     if (!ft_annotate_enter() || call.mark.image != ft_process.pid) /* in this order: a raw fork's child attaches here */
         return;                                                    /* begun by the parent, whose it is */
+    uint64_t end = ft_now();                                       /* what is asked of the library is not its time */
     struct ft_annotate_arg args[FT_LEVELS_ARGS_MAX];
     struct ft_annotate_event span = {.kind = FT_ANNOTATE_SPAN,
                                      .category = function->category,
@@ -287,7 +290,7 @@ __attribute__((visibility("hidden"))) void ft_levels_end(unsigned place, const s
     if (function->letters[0] != 0)
         span.arg_count = ft_levels_args_tell(&call, registers->rax, args);
     if (function->category != NULL)
-        ft_annotate_write(&span, NULL);
+        ft_annotate_write(&span, NULL, end);
 }
 
 #else

@@ -29,7 +29,12 @@
 #define FT_LEVELS_ARE_HERE 0
 #endif
 
-enum { FT_LEVELS_INTEGERS = 6, FT_LEVELS_ARGS_MAX = 4 };
+enum {
+    FT_LEVELS_INTEGERS = 6, /* arguments in registers */
+    FT_LEVELS_LOOKED_AT = 7,
+    FT_LEVELS_HELPERS = 4,
+    FT_LEVELS_ARGS_MAX = 4
+};
 
 /* As levels_stubs.S saves them; `low` halves of vector registers. */
 struct ft_levels_registers {
@@ -46,18 +51,19 @@ struct ft_levels_kept {
 /* A function that is stood before. */
 struct ft_levels_function {
     void *target;
-    const char *name, *category; /* our copies; category NULL: no span */
-    const char *letters;         /* what its arguments tell (levels_args.def); "" nothing */
-    uint64_t helpers[2];         /* addresses of functions of its library that are asked for more; 0: none */
-    struct ft_object object;     /* that it belongs to; its pointers hold while its functions can be called */
-    uint8_t kind;                /* enum ft_levels_kind */
+    const char *name, *category;         /* our copies; category NULL: no span */
+    const char *letters;                 /* what its arguments tell (levels_args.def); "" nothing */
+    uint64_t helpers[FT_LEVELS_HELPERS]; /* addresses of functions of its library that are asked for more; 0: none */
+    struct ft_object object;             /* that it belongs to; its pointers hold while its functions can be called */
+    uint8_t kind;                        /* enum ft_levels_kind */
+    uint8_t element_bytes;               /* of the typed ones of netCDF; 0: not known */
 };
 
 struct ft_levels_call {
     const struct ft_levels_function *function;
     const void *owner; /* the thread, by where its storage is */
     struct ft_annotate_mark mark;
-    uint64_t integers[FT_LEVELS_INTEGERS]; /* the first arguments, as integers */
+    uint64_t integers[FT_LEVELS_LOOKED_AT]; /* the first arguments, as integers */
 };
 
 /* Hidden, so that their addresses are computed, not loaded: see ft_start_is_relocated. */
@@ -73,7 +79,7 @@ void ft_levels_prepare(void);
 uint64_t ft_levels_stub(const struct ft_levels_function *function);
 
 /* Our own copy of a text, for good; NULL: there is no room, or another thread is just making one. */
-const char *ft_levels_keep(const char *text);
+const char *ft_levels_keep(const char *text, size_t bytes);
 
 /* levels_scan.c. Once the image has attached and everything it was started with is relocated. */
 void ft_levels_start(void);

@@ -10,12 +10,12 @@
 #include "client/shim/start.h"
 #include "client/shim/tags.h"
 
-enum { H5_SPECIAL_MAX = 2, MPICH_COMM_WORLD = 0x44000000 };
+enum { H5_ALL = 0, H5_SPECIAL_MAX = 2, MPICH_COMM_WORLD = 0x44000000 };
 
 /* Texts within: pointers would have to be relocated in every process that starts. */
 static const struct row {
     uint8_t kind;
-    char pattern[24], letters[7];
+    char pattern[32], letters[8];
 } rows[] = {
 #define FT_LEVEL_ARGS(kind, pattern, letters) {FT_LEVELS_##kind, pattern, letters},
 #include "client/shim/levels_args.def"
@@ -30,18 +30,6 @@ static const struct {
              {FT_LEVELS_HDF5, "HDF5"},
              {FT_LEVELS_NETCDF, "NETCDF"},
              {FT_LEVELS_PNETCDF, "PNETCDF"}};
-
-static uint64_t helper(const struct ft_levels_function *function, const char *name)
-{
-    return (uint64_t)(uintptr_t)ft_object_find(&function->object, name, ft_object_hash(name));
-}
-
-static int has_letter(const char *letters, char letter)
-{
-    while (*letters != 0 && *letters != letter)
-        letters++;
-    return *letters == letter;
-}
 
 static const char *letters_of(uint8_t kind, const char *name)
 {
@@ -58,16 +46,10 @@ void ft_levels_args_learn(struct ft_levels_function *function)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (ft_object_is_same(kinds[i].category, category))
             function->kind = kinds[i].kind;
+    if (function->kind == FT_LEVELS_MPIIO && function->name[0] == 'm')
+        function->kind = FT_LEVELS_FORTRAN;
     function->letters = letters_of(function->kind, function->name);
-    if (has_letter(function->letters, 't')) {
-        function->helpers[0] = helper(function, "PMPI_Type_size");
-    } else if (has_letter(function->letters, 'y')) {
-        function->helpers[0] = helper(function, "H5Tget_size");
-        function->helpers[1] = helper(function, "H5Sget_select_npoints");
-    } else if (has_letter(function->letters, '!')) {
-        function->helpers[0] = helper(function, "PMPI_Comm_rank");
-        function->helpers[1] = helper(function, "ompi_mpi_comm_world");
-    }
+    ft_levels_sizes_learn(function);
 }
 
 /* Whatever a failed call pointed to may not be there. */
@@ -81,7 +63,11 @@ void ft_levels_args_begin(struct ft_levels_call *call)
     if (call->function->letters[0] != 'F')
         return;
     const uint64_t *handle = (const uint64_t *)(uintptr_t)call->integers[0];
-    call->integers[0] = is_there(handle, sizeof(*handle)) ? *handle : 0;
+    size_t bytes = call->function->kind == FT_LEVELS_FORTRAN ? sizeof(uint32_t) : sizeof(*handle);
+    uint64_t value = 0;
+    if (is_there(handle, bytes))
+        __builtin_memcpy(&value, handle, bytes);
+    call->integers[0] = value;
 }
 
 /* What was found so far of one call. */
@@ -89,9 +75,10 @@ struct told {
     const struct ft_levels_call *call;
     struct ft_annotate_arg *args;
     const char *file, *path, *name;
-    uint64_t type, space, count, offset, size;
+    const uint64_t *counts;
+    uint64_t type, space, count, offset, size, variable;
     uint32_t arg_count;
-    uint8_t is_done, has_type, has_offset, has_size, has_count;
+    uint8_t is_done, has_type, has_offset, has_size, has_count, has_variable, is_all;
 };
 
 static uint64_t handle_of(const struct told *told, uint64_t value)
@@ -112,7 +99,8 @@ static const char *text_at(const struct told *told, uint64_t value)
 static void note_opened(const struct told *told, uint64_t handle)
 {
     uint8_t kind = told->call->function->kind;
-    const char *file = told->path != NULL ? ft_levels_file_keep(told->path) : told->file;
+    const char *file =
+        told->path != NULL ? ft_levels_file_keep(told->path, ft_length_most(told->path, FT_PAGE_BYTES)) : told->file;
     ft_levels_file_opened(kind, handle_of(told, handle), file);
 }
 
@@ -149,7 +137,15 @@ static void note_arg(struct told *told, char letter, uint64_t value)
         break;
     case 'z':
     case 'w':
+        told->is_all = letter == 'w' && value == H5_ALL;
         told->space = (int64_t)told->space > H5_SPECIAL_MAX ? told->space : value;
+        break;
+    case 'v':
+        told->variable = value;
+        told->has_variable = 1;
+        break;
+    case 'c':
+        told->counts = (const uint64_t *)(uintptr_t)value;
         break;
     case 'H':
         if (told->is_done)
@@ -164,27 +160,23 @@ static void note_arg(struct told *told, char letter, uint64_t value)
     }
 }
 
-/* The library is asked only of what it has just used without an error. */
 static void find_size(struct told *told)
 {
-    const struct ft_levels_function *function = told->call->function;
-    if (!told->is_done || !told->has_type || function->helpers[0] == 0)
+    const struct ft_levels_call *call = told->call;
+    const struct ft_levels_function *function = call->function;
+    if (!told->is_done || told->has_size)
         return;
-    if (function->kind == FT_LEVELS_MPIIO) {
-        int bytes = -1;
-        int (*type_size)(uint64_t, int *) = (int (*)(uint64_t, int *))(uintptr_t)function->helpers[0];
-        if (!told->has_count || (int64_t)told->count < 0 || type_size(told->type, &bytes) != 0 || bytes < 0)
-            return;
-        told->size = told->count * (uint64_t)bytes;
-    } else {
-        size_t (*type_size)(int64_t) = (size_t (*)(int64_t))(uintptr_t)function->helpers[0];
-        int64_t (*count_of)(int64_t) = (int64_t (*)(int64_t))(uintptr_t)function->helpers[1];
-        int64_t count = (int64_t)told->space > H5_SPECIAL_MAX && count_of != NULL ? count_of((int64_t)told->space) : -1;
-        if (count < 0)
-            return;
-        told->size = (uint64_t)count * type_size((int64_t)told->type);
+    if (function->kind == FT_LEVELS_HDF5) {
+        int is_selected = (int64_t)told->space > H5_SPECIAL_MAX;
+        if (told->has_type && (is_selected || told->is_all))
+            told->has_size = (uint8_t)ft_levels_size_of_space(function, call->integers[0], told->type,
+                                                              is_selected ? told->space : H5_ALL, &told->size);
+    } else if (told->has_variable) {
+        told->has_size =
+            (uint8_t)ft_levels_size_of_part(function, call->integers[0], told->variable, told->counts, &told->size);
+    } else if (told->has_type && told->has_count) {
+        told->has_size = (uint8_t)ft_levels_size_by_type(function, told->type, told->count, &told->size);
     }
-    told->has_size = 1;
 }
 
 static void put(struct told *told, const char *key, const char *text, uint64_t number)
@@ -235,12 +227,15 @@ static void tell_rank(const struct told *told)
 uint32_t ft_levels_args_tell(const struct ft_levels_call *call, uint64_t result, struct ft_annotate_arg *args)
 {
     const struct ft_levels_function *function = call->function;
-    struct told told = {.call = call, .args = args};
+    struct ft_levels_call plain = *call;
+    struct told told = {.call = &plain, .args = args};
     /* herr_t and htri_t are ints, whose upper half is anything; an hid_t's lower half counts from 0. */
     told.is_done =
         function->kind == FT_LEVELS_HDF5 ? (int64_t)result >= 0 && (int32_t)result >= 0 : (uint32_t)result == 0;
+    if (function->kind == FT_LEVELS_FORTRAN)
+        told.is_done = (uint8_t)ft_levels_fortran_read(&plain);
     const char *letters = function->letters;
-    for (unsigned i = 0; letters[i] != 0 && i < FT_LEVELS_INTEGERS; i++) {
+    for (unsigned i = 0; letters[i] != 0; i++) {
         if (letters[i] == '>' && told.is_done)
             note_opened(&told, result);
         if (letters[i] == '>')
@@ -248,7 +243,7 @@ uint32_t ft_levels_args_tell(const struct ft_levels_call *call, uint64_t result,
         if (letters[i] == '!')
             tell_rank(&told);
         else
-            note_arg(&told, letters[i], call->integers[i]);
+            note_arg(&told, letters[i], plain.integers[i]);
     }
     find_size(&told);
     if (told.path != NULL || told.file != NULL)

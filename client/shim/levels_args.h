@@ -8,6 +8,7 @@
 enum ft_levels_kind {
     FT_LEVELS_OTHER,
     FT_LEVELS_MPIIO,
+    FT_LEVELS_FORTRAN, /* the same, by its Fortran names: all arguments are addresses */
     FT_LEVELS_RANK,
     FT_LEVELS_HDF5,
     FT_LEVELS_NETCDF,
@@ -23,11 +24,27 @@ void ft_levels_args_begin(struct ft_levels_call *call);
 /* Once it has returned. Gives how many of `args`, which are FT_LEVELS_ARGS_MAX, there are. */
 uint32_t ft_levels_args_tell(const struct ft_levels_call *call, uint64_t result, struct ft_annotate_arg *args);
 
+/*
+ * levels_sizes.c. What was moved, in bytes; 0: that cannot be told. The library is asked only of what it has just used
+ * without an error, and by functions that end without one then, so that its record of the last error stays.
+ */
+void ft_levels_sizes_learn(struct ft_levels_function *function);
+int ft_levels_size_by_type(const struct ft_levels_function *function, uint64_t type, uint64_t count, uint64_t *size);
+/* HDF5: elements of a selection; `space` 0: of the whole dataset. */
+int ft_levels_size_of_space(const struct ft_levels_function *function, uint64_t dataset, uint64_t type, uint64_t space,
+                            uint64_t *size);
+/* netCDF and PnetCDF: `counts` NULL: one element. */
+int ft_levels_size_of_part(const struct ft_levels_function *function, uint64_t file, uint64_t variable,
+                           const uint64_t *counts, uint64_t *size);
+
+/* levels_fortran.c. The arguments as C has them, in their places; whether the call has succeeded, as far as is known. */
+int ft_levels_fortran_read(struct ft_levels_call *call);
+
 /* levels_files.c. Which file a handle is of; NULL: not known. */
 const char *ft_levels_file_of(enum ft_levels_kind kind, uint64_t handle);
 /* `file` NULL: none that is known. */
 void ft_levels_file_opened(enum ft_levels_kind kind, uint64_t handle, const char *file);
 /* Our own copy of a path; NULL: no more of them are kept. */
-const char *ft_levels_file_keep(const char *path);
+const char *ft_levels_file_keep(const char *path, size_t bytes);
 
 #endif

@@ -79,21 +79,28 @@ void ft_levels_file_opened(enum ft_levels_kind kind, uint64_t handle, const char
     __atomic_store_n(&chosen->key, key, __ATOMIC_RELEASE);
 }
 
-const char *ft_levels_file_keep(const char *path)
+static int is_path(const char *known, const char *path, size_t bytes)
 {
-    size_t n = ft_length_most(path, FILE_BYTES_MAX);
-    if (n == FILE_BYTES_MAX)
+    for (size_t i = 0; i < bytes; i++)
+        if (known[i] != path[i])
+            return 0;
+    return known[bytes] == 0;
+}
+
+const char *ft_levels_file_keep(const char *path, size_t bytes)
+{
+    if (bytes >= FILE_BYTES_MAX)
         return NULL;
     const char *made = NULL;
     for (unsigned i = 0; i < FILES_MAX; i++) {
         const char *known = __atomic_load_n(&levels_files[i], __ATOMIC_ACQUIRE);
         if (known == NULL) {
-            if (made == NULL && (made = ft_levels_keep(path)) == NULL)
+            if (made == NULL && (made = ft_levels_keep(path, bytes)) == NULL)
                 return NULL;
             if (__atomic_compare_exchange_n(&levels_files[i], &known, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                 return made;
         }
-        if (ft_object_is_same(known, path))
+        if (is_path(known, path, bytes))
             return known;
     }
     return NULL;

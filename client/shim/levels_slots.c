@@ -164,6 +164,12 @@ static uint64_t stub_of_dlsym(const struct ft_levels_objects *objects, const str
     return ft_levels_dlsym_real == (void *)(uintptr_t)target ? (uint64_t)(uintptr_t)ft_levels_dlsym : 0;
 }
 
+/* MPICH's Fortran names stand before its C names, in a library of their own: one call of the program is one span. */
+static int is_inside_mpi(const struct ft_levels_object *object, const char *name)
+{
+    return ft_has_prefix(object->library, "libmpi") && ft_has_prefix(name, "MPI_File_");
+}
+
 static void take_slot(const struct ft_levels_objects *objects, struct writing *writing, const struct slot *slot)
 {
     const struct ft_levels_object *library;
@@ -172,7 +178,7 @@ static void take_slot(const struct ft_levels_objects *objects, struct writing *w
         stub = stub_of_dlsym(objects, writing->object, slot);
     } else {
         uint64_t target = target_of(objects, writing->object, slot, &library);
-        if (target != 0)
+        if (target != 0 && !is_inside_mpi(writing->object, slot->name))
             stub = stub_of(library, slot, target);
     }
     if (stub != 0 && (slot->is_of_call || ft_levels_is_only_called(writing->object, (uint64_t)(uintptr_t)slot->at)))

@@ -107,6 +107,59 @@ def test_mpi_io(tap, mpi):
         assert [e for e in inside(trace, one("MPI_File_sync"), "POSIX") if "sync" in e["name"]]
 
 
+@pytest.mark.parametrize("binding", ["mpi", "mpi_f08"])
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_mpi_io_of_fortran(tap, mpi, binding):
+    """By either binding one span for a call, with file, size and offset, and the POSIX calls inside it."""
+    compiler, program = f"mpifort.{mpi}", tap.folder / "fortran"
+    harness.needs_program(compiler)
+    done = harness.call([compiler, "-O1", "-cpp", *(["-DNEW"] if binding == "mpi_f08" else []), f"-J{tap.folder}", "-o", program,
+                         SOURCES / "mpi_fortran.f90"], deadline=120)
+    assert done.returncode == 0, done.stderr.decode()
+    trace, before, after = run_ranks(tap, mpi, program)
+    assert before == after and list(after) == ["fortran.dat"]
+    path, ending = str(tap.work / "data/fortran.dat"), "_f08" if binding == "mpi_f08" else ""
+    spans = [dict(e, name=e["name"].replace("f08ts_", "f08_").removesuffix(f"{ending}_")) for e in trace.events(cat="MPIIO")]
+    for rank, pid in pids_by_rank(trace).items():
+        own = [(e["name"], e["args"]) for e in spans if e["pid"] == pid]
+        offset, whole = rank * 1024, {"file": path, "size": 1024, "offset": rank * 1024}
+        unknown = [("mpi_file_write_at", {"file": path, "offset": offset})] * (binding == "mpi_f08")  # whether it succeeded
+        assert own == [("mpi_file_open", {"file": path}), ("mpi_file_write_at", whole),
+                       ("mpi_file_seek", {"file": path, "offset": offset}), ("mpi_file_read", {"file": path, "size": 512}),
+                       ("mpi_file_iread_at", whole), *unknown, ("mpi_file_close", {"file": path}),
+                       ("mpi_file_open", {"file": "/nonexistent/fortran.dat"})]
+        for name, way, size in (("mpi_file_write_at", "write", 1024), ("mpi_file_read", "read", 512)):
+            span = next(e for e in spans if e["pid"] == pid and e["name"] == name)
+            calls = [e for e in inside(trace, span, "POSIX", "fortran.dat") if way in e["name"]]
+            assert sum(e["result"] for e in calls) == size, (name, calls)
+
+
+def test_sizes_of_hdf5(tap):
+    """Of selections and of whole datasets; and the program sees no more errors or open objects than untraced."""
+    include = pathlib.Path("/usr/include/hdf5/serial")
+    harness.needs(include.exists(), "libhdf5-dev is not installed")
+    program = compile_with(tap, "", "hdf5_sizes", f"-I{include}", after=[f"-L{LIBRARIES}/hdf5/serial", "-lhdf5"])
+    plain = tap.plain([program, folder_of(tap, "data")])
+    trace = tap.run([program, folder_of(tap, "data")])
+    assert trace.ran.stdout == plain.stdout and plain.returncode == 0
+    assert b"no type -1: 3 errors" in plain.stdout and b"again 0: 0 errors" in plain.stdout
+    moved = [e.get("args", {}).get("size") for e in trace.events(cat="HDF5") if e["name"] in ("H5Dread", "H5Dwrite")]
+    assert moved == [0, 1200, 2400, 400, 4, None, None, None, 1200]
+
+
+def test_sizes_of_netcdf(tap):
+    """In memory, where the function's name or the variable tells the type; of failed calls none."""
+    harness.needs(pathlib.Path("/usr/include/netcdf.h").exists(), "libnetcdf-dev is not installed")
+    program = compile_with(tap, "", "netcdf_parts", after=["-lnetcdf"])
+    plain = tap.plain([program, folder_of(tap, "data")])
+    trace = tap.run([program, folder_of(tap, "data")])
+    assert trace.ran.stdout == plain.stdout == b"70 70\n"
+    moved = [(e["name"], e["args"].get("size")) for e in trace.events(cat="NETCDF") if "t_var" in e["name"]]
+    assert moved == 2 * [("nc_put_vara_int", 80), ("nc_put_vara", 40), ("nc_get_vara_double", 40), ("nc_get_vara_short", 20),
+                         ("nc_get_vars_int", 40), ("nc_put_var1_int", 4), ("nc_get_var1_double", 8), ("nc_get_vara_int", 0),
+                         ("nc_get_vara_int", None)]
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_parallel_hdf5(tap, mpi):
     trace, _, _ = run_ranks(tap, mpi, with_hdf5(tap, mpi))
@@ -163,6 +216,7 @@ def test_pnetcdf(tap):
          "ncmpi_get_vara_int_all", "ncmpi_close"], RANKS)
     assert {e["args"]["file"] for e in trace.events(cat="PNETCDF")} == {str(tap.work / "data/parallel.nc")}
     assert all(inside(trace, e, "MPIIO") for e in trace.events(name="ncmpi_put_vara_int_all"))
+    assert {e["args"]["size"] for e in trace.events(cat="PNETCDF") if "vara_int_all" in e["name"]} == {400}
 
 
 def test_turned_off(tap):
