@@ -6,6 +6,8 @@
 #ifndef FT_CLI_ANALYSIS_DIAGNOSE_H
 #define FT_CLI_ANALYSIS_DIAGNOSE_H
 
+#include <stddef.h>
+
 #include "client/cli/analysis_entries.h"
 #include "client/cli/analysis_timeline.h"
 
@@ -24,6 +26,14 @@
       "of what could overlap: readers ahead of the computing reach 80 and more")                                       \
     X(MISALIGNED_PERCENT, "misaligned_percent", 50, "below, the odd ones are the ends of files")                       \
     X(READ_BACK_BYTES, "read_back_bytes", 16777216, "less is a program that looks at its own small files")             \
+    X(JUMP_BYTES, "jump_bytes", 131072, "read-ahead of the kernel has what lies nearer behind the read before")        \
+    X(RANDOM_PERCENT, "random_percent", 50, "of the reads: below, what jumps are headers and indices")                 \
+    X(RANDOM_BYTES, "random_bytes", 1048576, "a disk moves so much in the time in which it finds a place")             \
+    X(PEERS_MIN, "peers_min", 4, "processes of one program: fewer have no middle that says something")                 \
+    X(STRAGGLER_PERCENT, "straggler_percent", 200, "of the time of the one in the middle: twice is no chance")         \
+    X(PEER_PERCENT, "peer_percent", 5, "of the slowest one's time: whose middle one has less does other work")         \
+    X(READER_PERCENT, "reader_percent", 80, "of the bytes: others that read a fifth between them do not wait")         \
+    X(READER_BYTES, "reader_bytes", 16777216, "less is a configuration that one reads for all")                        \
     X(HIGH_PERCENT, "high_percent", 10,                                                                                \
       "of the time that processes lived: more than noise between runs, a gain to feel")                                \
     X(MEDIUM_PERCENT, "medium_percent", 2, "of the time that processes lived: can be measured")
@@ -48,10 +58,21 @@ struct ft_diagnose_sum {
     uint64_t small, small_bytes, small_ns;        /* of these, smaller than a block */
     uint64_t odd, odd_ns;                         /* of these, at least a block long and not at a multiple of one */
     uint64_t placed_bytes, placed_ns;             /* reads whose offset is known */
-    uint64_t lowest, highest;                     /* what they span; lowest UINT64_MAX: nothing */
     uint64_t read_bytes, read_ns, written_bytes;
     uint64_t lookups, lookup_ns; /* opens, stats and the like */
     uint64_t syncs, sync_ns;
+    uint64_t followed;                         /* reads of which it is known where the one before of the thread ended */
+    uint64_t jumps, jump_bytes, jump_ns;       /* of these, that begin before it or far behind it; small ones alone */
+    uint64_t stdio, stdio_bytes, stdio_ns;     /* writes to streams */
+    uint64_t flushes, flush_ns, flushed_bytes; /* calls of fflush, and what these found in the buffer */
+    uint64_t unbuffered;                       /* streams that were told to have no buffer */
+    uint64_t lowest, highest;                  /* what placed reads span; lowest UINT64_MAX: nothing. The last two. */
+};
+enum { FT_DIAGNOSE_SUMS = offsetof(struct ft_diagnose_sum, lowest) / sizeof(uint64_t) };
+
+/* What one process did to files, summed over its threads. */
+struct ft_diagnose_process {
+    uint64_t io_ns, read_ns, read_bytes;
 };
 
 struct ft_diagnose {
@@ -59,13 +80,26 @@ struct ft_diagnose {
     struct ft_entries entries;
     struct ft_diagnose_sum *files; /* by entry */
     struct ft_diagnose_sum total;
-    struct ft_timeline timeline; /* of one bin: the unions */
-    uint64_t lived_ns;           /* of all processes together */
+    struct ft_diagnose_process *processes; /* by process of the set */
+    struct ft_timeline timeline;           /* of one bin: the unions */
+    uint64_t lived_ns;                     /* of all processes together */
     uint64_t bad_blocks;
 };
 
 void ft_diagnose_read(struct ft_diagnose *diagnose, const struct ft_trace_set *set);
 void ft_diagnose_fini(struct ft_diagnose *diagnose);
+
+/* A thread's pass over the events: see analysis_pass.h. */
+struct ft_diagnose_context {
+    struct ft_diagnose *diagnose;
+    uint8_t (*flags)[FT_TRACE_CALL_MAX]; /* of calls, by reader */
+};
+void ft_diagnose_rows_begin(struct ft_diagnose_context *context, const struct ft_trace_set *set);
+void *ft_diagnose_rows_open(struct ft_pass *pass);
+void ft_diagnose_rows_add(void *state, size_t reader, const struct ft_rows *rows);
+
+/* How long a process lived, and since when (since the epoch). */
+int64_t ft_diagnose_life(const struct ft_diagnose *diagnose, uint32_t process, int64_t *start_ns);
 
 /* Bytes of a file that were surely read more than once: what was read beyond what the reads span. */
 uint64_t ft_diagnose_reread(const struct ft_diagnose_sum *sum);

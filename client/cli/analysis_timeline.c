@@ -27,6 +27,7 @@ struct context {
     struct ft_timeline *timeline;
     struct ft_intervals pending[LIST_COUNT];
     struct ft_categories categories;
+    bool has_categories;
     int64_t first_ns, last_ns;
 };
 
@@ -159,7 +160,10 @@ static void add_rows(void *state_untyped, size_t reader, const struct ft_rows *r
     for (int kind = 0; kind < LIST_COUNT; kind++) {
         ft_intervals_normalize(&state->lists[kind]);
     }
-    ft_categories_block_read(&state->categories, state->pass->set, reader, rows);
+    const struct context *context = state->pass->context;
+    if (context->has_categories) {
+        ft_categories_block_read(&state->categories, state->pass->set, reader, rows);
+    }
 }
 
 static void add_sums(void *state_untyped, size_t reader, const struct ft_rows *rows)
@@ -220,7 +224,9 @@ static void settle(void *state_untyped, int64_t watermark_ns)
     struct state *state = state_untyped;
     struct context *context = state->pass->context;
     struct ft_intervals above[LIST_COUNT];
-    ft_categories_take(&context->categories, &state->categories);
+    if (context->has_categories) {
+        ft_categories_take(&context->categories, &state->categories);
+    }
     for (int kind = 0; kind < LIST_COUNT; kind++) {
         ft_intervals_merge(&state->pending[kind], &state->lists[kind]);
         above[kind] = cut(&state->pending[kind], watermark_ns);
@@ -337,7 +343,8 @@ static int divide(struct ft_timeline *timeline, const struct ft_timeline_wish *w
 int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *set, const struct ft_where *where,
                      const struct ft_timeline_wish *wish)
 {
-    struct context context = {.timeline = timeline, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+    struct context context = {
+        .timeline = timeline, .first_ns = INT64_MAX, .last_ns = INT64_MIN, .has_categories = !wish->without_categories};
     struct ft_progress progress;
     memset(timeline, 0, sizeof(*timeline));
     find_span(timeline, set, where);

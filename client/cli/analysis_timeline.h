@@ -43,11 +43,12 @@ struct ft_timeline {
     uint64_t bad_blocks;
 };
 
-/* How the time is divided; one of them is not 0. */
+/* How the time is divided; one of the three is not 0. */
 struct ft_timeline_wish {
     uint64_t bins;      /* so many, of one width */
     int64_t width_ns;   /* so wide */
     uint64_t bins_most; /* of a width of 1, 2 or 5 times a power of ten, and at most so many */
+    bool without_categories;
 };
 
 /*

@@ -39,6 +39,36 @@ static void print_files(const struct ft_diagnose *diagnose, const struct ft_diag
     ft_table_fini(&table);
 }
 
+static void print_processes(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding,
+                            const struct ft_screen *screen)
+{
+    static const struct ft_column columns[] = {{"TIME", true, false},  {"MEDIAN", true, false},
+                                               {"READ", true, false},  {"PID", true, false},
+                                               {"HOST", false, false}, {"PROGRAM", false, true}};
+    struct ft_table table;
+    struct ft_unit_text text;
+    ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < finding->process_count; i++) {
+        const struct ft_diagnose_process_row *row = &finding->processes[i];
+        const struct ft_trace_set_process *process = ft_trace_set_process(diagnose->set, row->process);
+        struct ft_bytes host =
+            ft_trace_set_host_name(diagnose->set, ft_trace_set_reader_host(diagnose->set, process->reader));
+        char pid[16];
+        snprintf(pid, sizeof(pid), "%u", process->record->pid);
+        ft_table_add(&table, ft_units_time(&text, as_time(row->time_ns)));
+        ft_table_add(&table, ft_units_time(&text, as_time(row->median_ns)));
+        ft_table_add(&table, row->bytes ? ft_units_bytes(&text, row->bytes) : "-");
+        ft_table_add(&table, pid);
+        ft_table_add_bytes(&table, host.len ? host.data : "-", host.len ? host.len : 1);
+        ft_table_add_bytes(&table, process->record->exe.len ? process->record->exe.data : "-",
+                           process->record->exe.len ? process->record->exe.len : 1);
+    }
+    if (finding->process_count > 0) {
+        ft_table_print(&table, screen, 2);
+    }
+    ft_table_fini(&table);
+}
+
 void ft_diagnose_print_text(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *findings,
                             size_t count, const char *title, FILE *out)
 {
@@ -56,8 +86,9 @@ void ft_diagnose_print_text(const struct ft_diagnose *diagnose, const struct ft_
                         finding->check->title);
         fprintf(out, " (%s)\n  %s.\n", severity_name(finding->severity), finding->figure);
         fprintf(out, "  At most %s could be saved, %s.\n", ft_units_time(&saving, as_time(finding->saving_ns)),
-                finding->check->saving_of);
+                finding->check->saves_wall ? "of the wall time" : "summed over all threads");
         print_files(diagnose, finding, &screen);
+        print_processes(diagnose, finding, &screen);
         fprintf(out, "  What helps: %s.\n  Closer: %s\n", finding->check->advice, finding->command);
     }
 }
@@ -75,6 +106,27 @@ static void put_files(struct ft_json *json, const struct ft_diagnose *diagnose,
         file->count ? ft_json_uint(json, file->count) : ft_json_null(json);
         ft_json_member_uint(json, "bytes", file->bytes);
         ft_json_member_seconds(json, "time", as_time(file->time_ns));
+        ft_json_end_object(json);
+    }
+    ft_json_end_array(json);
+}
+
+static void put_processes(struct ft_json *json, const struct ft_diagnose *diagnose,
+                          const struct ft_diagnose_finding *finding)
+{
+    ft_json_key(json, "processes");
+    ft_json_begin_array(json);
+    for (size_t i = 0; i < finding->process_count; i++) {
+        const struct ft_diagnose_process_row *row = &finding->processes[i];
+        const struct ft_trace_set_process *process = ft_trace_set_process(diagnose->set, row->process);
+        uint32_t host = ft_trace_set_reader_host(diagnose->set, process->reader);
+        ft_json_begin_object(json);
+        ft_report_json_bytes(json, "host", ft_trace_set_host_name(diagnose->set, host));
+        ft_json_member_uint(json, "pid", process->record->pid);
+        ft_report_json_bytes(json, "exe", process->record->exe);
+        ft_json_member_uint(json, "bytes", row->bytes);
+        ft_json_member_seconds(json, "time", as_time(row->time_ns));
+        ft_json_member_seconds(json, "median", as_time(row->median_ns));
         ft_json_end_object(json);
     }
     ft_json_end_array(json);
@@ -99,6 +151,7 @@ void ft_diagnose_print_json(const struct ft_diagnose *diagnose, const struct ft_
         ft_json_member_string(&json, "advice", finding->check->advice);
         ft_json_member_text(&json, "command", finding->command, strlen(finding->command));
         put_files(&json, diagnose, finding);
+        put_processes(&json, diagnose, finding);
         ft_json_end_object(&json);
     }
     ft_json_end_array(&json);

@@ -125,6 +125,10 @@ void gen_single_begin(struct gen_trace *trace);
 void gen_same_step(struct gen_trace *trace, struct gen_thread *thread);
 void gen_sequential_step(struct gen_trace *trace, struct gen_thread *thread);
 void gen_serial_step(struct gen_trace *trace, struct gen_thread *thread);
+void gen_peers_begin(struct gen_trace *trace);
+void gen_even_step(struct gen_trace *trace, struct gen_thread *thread);
+void gen_straggler_step(struct gen_trace *trace, struct gen_thread *thread);
+void gen_lone_step(struct gen_trace *trace, struct gen_thread *thread);
 void gen_tar_step(struct gen_trace *trace, struct gen_thread *thread);
 
 #endif

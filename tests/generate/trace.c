@@ -27,6 +27,9 @@ const struct gen_model gen_models[] = {
     {"same", "one thread that reads one page again and again", gen_single_begin, gen_same_step},
     {"sequential", "one thread that reads page after page", gen_single_begin, gen_sequential_step},
     {"serial", "one thread that computes only when it has read", gen_single_begin, gen_serial_step},
+    {"even", "four processes that read at the same pace", gen_peers_begin, gen_even_step},
+    {"straggler", "the same, but one of them waits long for each read", gen_peers_begin, gen_straggler_step},
+    {"lone", "one of four processes reads, the others wait", gen_peers_begin, gen_lone_step},
     {"tar", "one thread that packs a tree of files", gen_single_begin, gen_tar_step},
 };
 const size_t gen_model_count = sizeof(gen_models) / sizeof(gen_models[0]);

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """`diagnose`: each check on a trace that has it and on one that has not, and commands that work."""
 
+import collections
 import json
 import shlex
 
 import harness
 import pytest
-from generated import document, generate, reported
+from generated import document, events_of, generate, reported
+from plain import calls_of
 
 HEAD = """
 import os
@@ -14,6 +16,12 @@ def new(name, size):
     with open(name, 'wb') as f:
         f.write(b'x' * size)
     return os.open(name, os.O_RDWR)
+"""
+STREAM = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+f = ctypes.c_void_p(libc.fopen(b'd', b'w'))
 """
 BODIES = {
     # 2,000 requests of 100 bytes, or 200 of 64 KiB
@@ -23,6 +31,12 @@ BODIES = {
     "one_sync": "f = new('d', 1)\nfor i in range(120):\n    os.pwrite(f, b'y' * 100, i * 100)\nos.fsync(f)",
     "read_back": "f = new('d', 20_000_000)\nfor i in range(20): os.pread(f, 1_000_000, i * 1_000_000)",
     "misaligned": "f = new('d', 10_000_000)\nfor i in range(1500): os.pread(f, 5000, 7 + i * 6000)",
+    # Back and forth over 40 MB, and one after the other
+    "random": "f = new('d', 40_000_000)\nfor i in range(1500): os.pread(f, 4096, i * 719 % 9000 * 4096)",
+    # 1,500 lines to a stream that is flushed each time, or has no buffer, or has one
+    "flushed": STREAM + "for i in range(1500):\n    libc.fputs(b'a line\\n', f)\n    libc.fflush(f)\nlibc.fclose(f)",
+    "no_buffer": STREAM + "libc.setvbuf(f, None, 2, 0)\nfor i in range(1500): libc.fputs(b'a line\\n', f)\nlibc.fclose(f)",
+    "buffered": STREAM + "for i in range(1500): libc.fputs(b'a line\\n', f)\nlibc.fflush(f)\nlibc.fclose(f)",
     "aligned": "f = new('d', 10_000_000)\nfor i in range(1500): os.pread(f, 4096, i * 4096)",
 }
 
@@ -42,7 +56,11 @@ def check_findings(path, wanted, unwanted):
         assert done.returncode == 0 and done.stdout and b"no file" not in done.stdout, (finding["command"], done.stderr)
         if finding["files"]:
             assert finding["files"] == sorted(finding["files"], key=lambda file: -file["time"])
+            assert all(file["time"] > 0 for file in finding["files"])
             assert finding["files"][0]["path"] in done.stdout.decode() or "--by folder" in finding["command"]
+        for process in finding["processes"]:
+            assert float(process["time"]) > 0 and str(process["pid"]) in done.stdout.decode()
+        assert bool(finding["processes"]) == (finding["check"] in ("stragglers", "lone_reader"))
     return found
 
 
@@ -53,7 +71,11 @@ def check_findings(path, wanted, unwanted):
     ("one_sync", [], ["syncs", "rereads", "serial"]),
     ("read_back", ["read_back"], ["rereads", "syncs", "misaligned"]),
     ("misaligned", ["misaligned"], ["small_requests", "serial"]),
-    ("aligned", [], ["misaligned", "read_back", "small_requests"]),
+    ("aligned", [], ["misaligned", "read_back", "small_requests", "random_reads", "unbuffered", "stragglers", "lone_reader"]),
+    ("random", ["random_reads"], ["small_requests", "misaligned", "unbuffered"]),
+    ("flushed", ["unbuffered"], ["random_reads", "syncs", "small_requests"]),
+    ("no_buffer", ["unbuffered"], ["random_reads", "syncs", "small_requests"]),
+    ("buffered", [], ["unbuffered", "random_reads", "syncs"]),
 ])
 def test_a_program_that_does_it_and_one_that_does_not(tap, body, wanted, unwanted):
     trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", HEAD + BODIES[body]])
@@ -65,11 +87,15 @@ def test_a_program_that_does_it_and_one_that_does_not(tap, body, wanted, unwante
 
 
 @pytest.mark.parametrize("kind,wanted,unwanted", [
-    ("same", ["rereads"], ["small_requests", "lookups", "syncs", "serial", "misaligned"]),
-    ("sequential", [], ["rereads", "small_requests", "lookups", "syncs", "serial", "misaligned", "read_back"]),
+    ("same", ["rereads"], ["small_requests", "lookups", "syncs", "serial", "misaligned", "random_reads"]),
+    ("sequential", [], ["rereads", "random_reads", "small_requests", "lookups", "syncs", "serial", "misaligned", "read_back"]),
     ("metadata", ["lookups"], ["syncs", "serial"]),
     ("serial", ["serial"], ["lookups", "rereads", "small_requests", "syncs"]),
-    ("training", [], ["serial", "lookups", "syncs", "small_requests"]),
+    ("training", [], ["serial", "lookups", "syncs", "small_requests", "stragglers", "lone_reader", "unbuffered", "random_reads"]),
+    ("random", ["random_reads"], ["stragglers", "serial", "syncs"]),
+    ("even", [], ["stragglers", "lone_reader", "random_reads"]),
+    ("straggler", ["stragglers"], ["lone_reader", "random_reads", "serial"]),
+    ("lone", ["lone_reader"], ["stragglers", "random_reads", "serial"]),
 ])
 def test_a_job_that_has_it_and_one_that_has_not(tmp_path, kind, wanted, unwanted):
     # A name that a shell would take apart.
@@ -85,6 +111,47 @@ def test_figures_are_what_the_events_say(tmp_path):
     summary = document("summary", path)
     # Nothing overlaps: the shorter of the two could be hidden.
     assert abs(finding["saving"] - min(summary["io_time"], summary["compute_time"])) < 1e-6
+
+
+def test_processes_are_who_the_events_say(tmp_path):
+    path = generate(tmp_path / "t", "straggler", "--hosts", "2", events=20_000)
+    finding, = (f for f in document("diagnose", path)["findings"] if f["check"] == "stragglers")
+    times, moved = collections.Counter(), collections.Counter()
+    for event in events_of(path):
+        times[event["host"], event["pid"]] += event["dur"]
+        moved[event["host"], event["pid"]] += event["result"]
+    slowest = times.most_common(2)
+    assert [(p["host"], p["pid"]) for p in finding["processes"]] == [who for who, _ in slowest]
+    assert [round(p["time"] * 1e9) for p in finding["processes"]] == [time for _, time in slowest]
+    assert [p["bytes"] for p in finding["processes"]] == [moved[who] for who, _ in slowest]
+    median = sorted(times.values())[3]
+    assert {round(p["median"] * 1e9) for p in finding["processes"]} == {median}
+    assert round(finding["saving"] * 1e9) == slowest[0][1] - median
+    path = generate(tmp_path / "u", "lone", events=20_000)
+    finding, = (f for f in document("diagnose", path)["findings"] if f["check"] == "lone_reader")
+    reader, = finding["processes"]
+    reads = [e for e in events_of(path) if e["name"] == "pread64"]
+    assert {e["pid"] for e in reads} == {reader["pid"]}
+    assert (reader["bytes"], round(reader["time"] * 1e9)) == (sum(e["result"] for e in reads), sum(e["dur"] for e in reads))
+    assert abs(finding["saving"] - reader["time"] * 3 / 4) < 1e-6
+
+
+def test_jumps_are_what_python_finds(tmp_path):
+    """Of one thread and one block: where reads of a file begin, against where the one before ended."""
+    path = generate(tmp_path / "t", "random", events=20_000)
+    assert len(document("files", path)["files"]) < 1024  # so many are remembered
+    finding, = (f for f in document("diagnose", path)["findings"] if f["check"] == "random_reads")
+    ends, jumps = {}, collections.Counter()
+    for call in calls_of(path):
+        event = call.event
+        if "read" not in call.moved or call.bytes <= 0 or "offset" not in event:
+            continue
+        place, start = (event["pid"], event["tid"], event["path"]), event["offset"]
+        if place in ends:
+            is_near = ends[place] <= start <= ends[place] + 131072
+            jumps[event["path"]] += start != 0 and not is_near and call.bytes < 1 << 20
+        ends[place] = start + call.bytes
+    assert {f["path"]: f["count"] for f in finding["files"]}.items() <= jumps.items()
 
 
 def test_the_checks_and_their_limits_are_told():

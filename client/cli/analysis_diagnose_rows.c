@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The sums of files and processes, event by event. A thread adds to a sum of its own while the file stays the same, and
+ * gives it to the file's when another comes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/analysis_count.h"
+#include "client/cli/analysis_diagnose.h"
+#include "client/cli/cli.h"
+#include "client/cli/report.h"
+#include "proto/calls.h"
+
+enum { IS_LOOKUP = 1, IS_SYNC = 2, IS_POSIX = 4, IS_STDIO = 8, IS_FLUSH = 16, IS_SETVBUF = 32 };
+
+/* Where reads ended, by files of a run; of two that share a place the later one has it. */
+enum { PLACES = 1024 };
+
+struct place {
+    uint32_t entry, run;
+    uint64_t end; /* of the last read */
+};
+
+struct state {
+    struct ft_pass *pass;
+    struct ft_diagnose_context *context;
+    struct ft_diagnose_sum sum;
+    uint32_t entry; /* that it is of; FT_ENTRY_NONE: none */
+    struct ft_diagnose_process process;
+    uint32_t run; /* its number, from 1 */
+    struct place places[PLACES];
+};
+
+static bool has_part(const char *name, const char *const *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strstr(name, parts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint8_t flags_of(const char *name, const char *category)
+{
+    static const char *const lookups[] = {"stat", "access", "opendir", "scandir", "readlink"};
+    uint8_t flags = strcmp(category, "POSIX") == 0 ? IS_POSIX : strcmp(category, "STDIO") == 0 ? IS_STDIO : 0;
+    if (strncmp(name, "fflush", strlen("fflush")) == 0) {
+        flags |= IS_FLUSH;
+    } else if (strcmp(name, "setvbuf") == 0) {
+        flags |= IS_SETVBUF;
+    }
+    if (ft_count_is_open(name) || has_part(name, lookups, sizeof(lookups) / sizeof(lookups[0]))) {
+        flags |= IS_LOOKUP;
+    }
+    return strstr(name, "sync") && !strstr(name, "msync") ? flags | IS_SYNC : flags;
+}
+
+void ft_diagnose_rows_begin(struct ft_diagnose_context *context, const struct ft_trace_set *set)
+{
+    size_t readers = ft_trace_set_reader_count(set);
+    uint8_t(*flags)[FT_TRACE_CALL_MAX] = ft_cli_alloc((readers ? readers : 1) * sizeof(*flags));
+    for (size_t r = 0; r < readers; r++) {
+        const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
+        for (unsigned call = 0; call < FT_TRACE_CALL_MAX; call++) {
+            char room[32];
+            flags[r][call] =
+                flags_of(ft_call_name_find(reader, call, room, sizeof(room)), ft_call_name_category(reader, call));
+        }
+    }
+    context->flags = flags;
+}
+
+static void add(uint64_t *to, uint64_t amount)
+{
+    __atomic_fetch_add(to, amount, __ATOMIC_RELAXED);
+}
+
+static void lower(uint64_t *to, uint64_t value)
+{
+    uint64_t now = __atomic_load_n(to, __ATOMIC_RELAXED);
+    while (value < now && !__atomic_compare_exchange_n(to, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+static void raise_to(uint64_t *to, uint64_t value)
+{
+    uint64_t now = __atomic_load_n(to, __ATOMIC_RELAXED);
+    while (value > now && !__atomic_compare_exchange_n(to, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+/* Gives the sum to its file, and begins that of another one. */
+static void turn_to(struct state *state, uint32_t entry)
+{
+    if (state->entry == entry) {
+        return;
+    }
+    if (state->entry != FT_ENTRY_NONE) {
+        struct ft_diagnose_sum *file = &state->context->diagnose->files[state->entry];
+        const uint64_t *from = (const uint64_t *)(const void *)&state->sum;
+        uint64_t *to = (uint64_t *)(void *)file;
+        for (size_t i = 0; i < FT_DIAGNOSE_SUMS; i++) {
+            if (from[i] != 0) {
+                add(&to[i], from[i]);
+            }
+        }
+        lower(&file->lowest, state->sum.lowest);
+        raise_to(&file->highest, state->sum.highest);
+    }
+    state->sum = (struct ft_diagnose_sum){.lowest = UINT64_MAX};
+    state->entry = entry;
+}
+
+static void add_place(struct state *state, const struct ft_rows *rows, size_t i, uint64_t dur_ns)
+{
+    struct ft_diagnose_sum *sum = &state->sum;
+    uint64_t offset = (uint64_t)rows->offset[i], bytes = rows->bytes[i], end = offset + bytes;
+    if (!(rows->has[i] & FT_HAS_OFFSET) || rows->offset[i] < 0 || bytes > INT64_MAX) {
+        return;
+    }
+    sum->placed_bytes += bytes;
+    sum->placed_ns += dur_ns;
+    sum->lowest = offset < sum->lowest ? offset : sum->lowest;
+    sum->highest = end > sum->highest ? end : sum->highest;
+    struct place *place = &state->places[state->entry % PLACES];
+    if (place->run == state->run && place->entry == state->entry) {
+        /* From the begin again is another pass over the file, no jump. */
+        bool is_jump =
+            offset != 0 && (offset < place->end || offset - place->end > ft_diagnose_limit(FT_LIMIT_JUMP_BYTES));
+        sum->followed++;
+        if (is_jump && bytes < ft_diagnose_limit(FT_LIMIT_RANDOM_BYTES)) {
+            sum->jumps++;
+            sum->jump_bytes += bytes;
+            sum->jump_ns += dur_ns;
+        }
+    }
+    *place = (struct place){.entry = state->entry, .run = state->run, .end = end};
+}
+
+static void add_request(struct ft_diagnose_sum *sum, const struct ft_rows *rows, size_t i, uint64_t dur_ns,
+                        uint64_t block_bytes)
+{
+    uint64_t bytes = rows->bytes[i];
+    sum->requests++;
+    sum->request_bytes += bytes;
+    sum->request_ns += dur_ns;
+    if (bytes < block_bytes) {
+        sum->small++;
+        sum->small_bytes += bytes;
+        sum->small_ns += dur_ns;
+    } else if (rows->has[i] & FT_HAS_OFFSET && (uint64_t)rows->offset[i] % block_bytes != 0) {
+        sum->odd++;
+        sum->odd_ns += dur_ns;
+    }
+}
+
+static void add_read(struct state *state, const struct ft_rows *rows, size_t i, uint64_t dur_ns)
+{
+    state->sum.read_bytes += rows->bytes[i];
+    state->sum.read_ns += dur_ns;
+    state->process.read_bytes += rows->bytes[i];
+    state->process.read_ns += dur_ns;
+    if (rows->bytes[i] > 0) {
+        add_place(state, rows, i, dur_ns);
+    }
+}
+
+static void add_stream(struct ft_diagnose_sum *sum, const struct ft_rows *rows, size_t i, unsigned mask, uint8_t flags,
+                       uint64_t dur_ns)
+{
+    if (mask & FT_COUNT_WRITE) {
+        sum->stdio++;
+        sum->stdio_bytes += rows->bytes[i];
+        sum->stdio_ns += dur_ns;
+    } else if (flags & IS_FLUSH) {
+        sum->flushes++;
+        sum->flush_ns += dur_ns;
+        sum->flushed_bytes += rows->bytes[i];
+    } else if (flags & IS_SETVBUF) {
+        sum->unbuffered += rows->has[i] & FT_HAS_ARG && rows->arg[i] == _IONBF;
+    }
+}
+
+static void add_call(struct state *state, size_t reader, const struct ft_rows *rows, size_t i, unsigned mask)
+{
+    struct ft_diagnose *diagnose = state->context->diagnose;
+    uint32_t entry = diagnose->entries.of[reader][rows->file[i]].entry;
+    uint64_t dur_ns = rows->dur_ns[i] > 0 ? (uint64_t)rows->dur_ns[i] : 0;
+    uint8_t flags = state->context->flags[reader][rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0];
+    turn_to(state, entry);
+    state->process.io_ns += dur_ns;
+    if (mask & (FT_COUNT_READ | FT_COUNT_WRITE) && rows->bytes[i] > 0 && flags & IS_POSIX) {
+        add_request(&state->sum, rows, i, dur_ns, ft_diagnose_block_bytes(&diagnose->entries, entry));
+    }
+    if (mask & FT_COUNT_READ) {
+        add_read(state, rows, i, dur_ns);
+    }
+    state->sum.written_bytes += mask & FT_COUNT_WRITE ? rows->bytes[i] : 0;
+    if (flags & IS_STDIO) {
+        add_stream(&state->sum, rows, i, mask, flags, dur_ns);
+    }
+    if (mask & FT_COUNT_METADATA && flags & IS_LOOKUP) {
+        state->sum.lookups++;
+        state->sum.lookup_ns += dur_ns;
+    }
+    if (mask & FT_COUNT_METADATA && flags & IS_SYNC) {
+        state->sum.syncs++;
+        state->sum.sync_ns += dur_ns;
+    }
+}
+
+static void add_run(struct state *state, size_t reader, const struct ft_rows *rows, const struct ft_run *run)
+{
+    struct ft_diagnose *diagnose = state->context->diagnose;
+    uint32_t file_max = ft_trace_reader_file_max(ft_trace_set_reader(state->pass->set, reader));
+    for (size_t i = run->first, end = i + run->count; i < end; i++) {
+        if (rows->kind[i] != FT_EVENT_CALL || rows->file[i] == 0 || rows->file[i] > file_max) {
+            continue;
+        }
+        unsigned mask = ft_pass_mask(state->pass, reader, rows, i) & FT_COUNT_IO;
+        if (mask && diagnose->entries.of[reader][rows->file[i]].entry != FT_ENTRY_NONE) {
+            add_call(state, reader, rows, i, mask);
+        }
+    }
+}
+
+void ft_diagnose_rows_add(void *state_untyped, size_t reader, const struct ft_rows *rows)
+{
+    struct state *state = state_untyped;
+    struct ft_diagnose *diagnose = state->context->diagnose;
+    for (size_t r = 0; r < rows->run_count; r++) {
+        uint32_t process = ft_trace_set_process_of_thread(diagnose->set, reader, rows->runs[r].thread);
+        state->process = (struct ft_diagnose_process){0};
+        state->run++;
+        add_run(state, reader, rows, &rows->runs[r]);
+        if (process != FT_TRACE_SET_NONE) {
+            add(&diagnose->processes[process].io_ns, state->process.io_ns);
+            add(&diagnose->processes[process].read_ns, state->process.read_ns);
+            add(&diagnose->processes[process].read_bytes, state->process.read_bytes);
+        }
+    }
+    turn_to(state, FT_ENTRY_NONE); /* its end is not told */
+}
+
+void *ft_diagnose_rows_open(struct ft_pass *pass)
+{
+    struct state *state = ft_cli_alloc(sizeof(*state));
+    state->pass = pass;
+    state->context = pass->context;
+    state->entry = FT_ENTRY_NONE;
+    return state;
+}
