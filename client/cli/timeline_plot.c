@@ -158,9 +158,9 @@ static struct column *make_columns(const struct ft_timeline *timeline, size_t mo
 /* Eighths of the strip's height, at least one for what is more than nothing. */
 static unsigned height_of(double value, double highest, unsigned rows)
 {
-    unsigned height = highest > 0 ? (unsigned)(value / highest * rows * STEPS + 0.5) : 0;
+    unsigned most = rows * STEPS, height = highest > 0 ? (unsigned)(value / highest * most + 0.5) : 0;
     height = value > 0 && height == 0 ? 1 : height;
-    return height > rows * STEPS ? rows * STEPS : height;
+    return height > most ? most : height;
 }
 
 static void put_text(const struct ft_screen *screen, const struct ft_timeline_look *look, const char *text)

@@ -36,7 +36,7 @@ FD = re.compile(r"(-?\d+|AT_FDCWD)(?:<(.*?)>(\(deleted\))?)?(?:, |$)")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 LIBC = re.compile(r"/(libc\.so\.6|libc-2\.\d+\.so|libpthread\.so\.0|librt\.so\.1)$")
 CANCELLATION = re.compile(r"_*(internal_)?syscall_cancel(_arch)?$")
-INTERNAL = re.compile(r"^(__GI_)+|\.(constprop|part|isra|cold|localalias)(\.\d+)?")
+INTERNAL = re.compile(r"^(__GI_)+|\.(constprop|part|isra|cold|localalias)(\.\d+)?|_alias_\d+$")
 LOADER = re.compile(r"/ld-linux-[^/]*\.so\.\d$")
 
 

@@ -83,7 +83,9 @@ def make_pool(folder):
 
 def test_tar_of_a_tree(tap):
     trace = strace_diff.compare(tap, ["tar", "cf", "out.tar", "tree"], prepare=make_tree)
-    assert trace.file(tap.work / "one/tree/large")["read_bytes"] == 300_000
+    # One file by two names: tar reads it by the one that the directory lists first, which is the file system's choice.
+    names = {str(tap.work / "one/tree" / name) for name in ("large", "hard")}
+    assert sum(f["read_bytes"] for f in trace.files() if f["path"] in names) == 300_000
 
 
 def test_untar_of_a_tree(tap):
