@@ -81,16 +81,17 @@ endif
 BASE_CFLAGS = -std=gnu17 -D_GNU_SOURCE= -DFT_VERSION='"$(VERSION)"' -I. $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
 HOST_CFLAGS = $(BASE_CFLAGS) $(HARDEN) $(strip $(SANITIZE) $(POINTS)) -I$(O)/gen -fPIC -pthread $(PKG_CFLAGS)
 # What every row of a trace passes through: its loops are worth vector instructions.
-HOT_SRC := proto/column_decode.c proto/trace_decode_columns.c proto/trace_decode_shape.c \
+HOT_SRC := proto/column_decode.c proto/column_encode.c proto/trace_decode_columns.c proto/trace_decode_shape.c \
            client/cli/analysis_packed.c client/cli/analysis_scan_rows.c
 $(HOT_SRC:%.c=$(O)/obj/%.o): HOST_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)
+$(addprefix $(O)/obj/daemon/,drain.o record.o): HOST_CFLAGS += $(SHIM_ARCH_CFLAGS)
 HOST_LDFLAGS = $(SANITIZE) -pthread -Wl,--as-needed -Wl,-z,relro -Wl,-z,now $(LDFLAGS)
 
 # The shim is built without what may call back into it (fortify, stack protector, builtins that become calls), without
 # large-file renaming (open would become open64), and without a sanitizer's runtime: it runs in programs that have none.
 SHIM_ONLY_CFLAGS := -U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS -fvisibility=hidden -fno-stack-protector -fno-builtin \
                     -fasynchronous-unwind-tables -fexceptions -fno-tree-vectorize -fno-tree-slp-vectorize
-# "rep stos" takes longer to start than the small structs of a slow path take to clear.
+# "rep stos" takes longer to start than the small structs of a slow path, or of each record, take to clear.
 SHIM_ARCH_CFLAGS = $(if $(findstring clang,$(CC)),,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mmemset-strategy=unrolled_loop:-1:noalign))
 # The upper halves of vector registers may hold arguments of a call that is looked at: nothing here may clear them.
 SHIM_VECTOR_CFLAGS = $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mno-avx)

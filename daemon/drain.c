@@ -341,6 +341,7 @@ int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)
     uint64_t left = 0; // rows that surely fit
     if (!line)
         return -ENOMEM;
+    bool may_be_plain = is_plain(drain, process, line), may_be_late = piece->until_ticks != UINT64_MAX;
     for (; piece->to < FT_CHUNK_SLOTS; left--) {
         if (!left && !(left = rows_left(drain)))
             return FT_DRAIN_BLOCK_FULL;
@@ -355,13 +356,17 @@ int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)
             continue;
         }
         const uint64_t *record = ft_record_at(piece->bytes, piece->to);
-        if (time_of(piece, record) > piece->until_ticks && is_late(drain, piece, time_of(piece, record)))
+        if (may_be_late && is_late(drain, piece, time_of(piece, record)))
             return FT_DRAIN_LATE;
-        bool is_done = slots == 1 && FT_W0_KIND(record[0]) == FT_RECORD_CALL && is_plain(drain, process, line) &&
-                       ft_plain_take(drain, process, line, piece->head.base_ticks, record);
-        int r = is_done ? 0 : take_record(drain, line, piece, record, (unsigned)slots);
+        if (slots == 1 && may_be_plain && FT_W0_KIND(record[0]) == FT_RECORD_CALL &&
+            ft_plain_take(drain, process, line, piece->head.base_ticks, record)) {
+            piece->to++;
+            continue;
+        }
+        int r = take_record(drain, line, piece, record, (unsigned)slots);
         if (r)
             return r < 0 ? r : FT_DRAIN_DONE;
+        may_be_plain = is_plain(drain, process, line);
         piece->to = (uint16_t)(piece->to + slots);
     }
     return FT_DRAIN_DONE;

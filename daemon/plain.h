@@ -76,7 +76,7 @@ static inline bool ft_plain_take(struct ft_drain *drain, struct ft_process *proc
         .fd = fd16 >= FT_FD16_EXT ? -1 : (int32_t)fd16,
         .size = flags & FT_CALL_SIZE ? (int64_t)(word2 >> 32) : 0,
         .arg = flags & FT_CALL_ARG ? word2 >> 32 : 0,
-        .flags = ft_plain_flags(flags),
+        .flags = flags & (FT_CALL_COARSE | FT_CALL_RACED | FT_CALL_CUT) ? ft_plain_flags(flags) : 0,
     };
     if (!ft_plain_result(&event, flags, record[3]))
         return false;
@@ -84,8 +84,14 @@ static inline bool ft_plain_take(struct ft_drain *drain, struct ft_process *proc
     int64_t end_ns = ft_clock_view_ns(drain->view, end_ticks);
     event.start_ns = ft_clock_view_ns(drain->view, end_ticks - (word1 >> 40));
     event.dur_ns = end_ns > event.start_ns ? end_ns - event.start_ns : 0;
-    if (ft_mode_put(drain, process, &event) < 0)
-        return false;
+    if (drain->live || process->mode != FT_MODE_TRACE) {
+        if (ft_mode_put(drain, process, &event) < 0)
+            return false;
+    } else {
+        if (ft_trace_writer_add(drain->writer, &event) < 0)
+            return false;
+        process->rows_pending++;
+    }
     if (end_ns > process->last_event_ns)
         process->last_event_ns = end_ns;
     return true;

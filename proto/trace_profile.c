@@ -107,6 +107,12 @@ static struct ft_trace_aggregate *find_total(struct ft_profile *profile, const s
     return total;
 }
 
+static void add_to_total(struct ft_trace_aggregate *total, const struct ft_event *event)
+{
+    ft_aggregate_add(total, (uint64_t)event->dur_ns, event->has & FT_HAS_BYTES, event->bytes,
+                     event->has & FT_HAS_ERR && event->err != 0);
+}
+
 // Adds to the totals of the head; gives them up where there are too many keys. The event is of row `last`.
 static int add_up(struct ft_profile *profile, const struct ft_event *event, uint8_t file_class, uint8_t file2_class)
 {
@@ -117,8 +123,7 @@ static int add_up(struct ft_profile *profile, const struct ft_event *event, uint
         if (!profile->last_total)
             return profile->has_many_keys ? 0 : -ENOMEM;
     }
-    ft_aggregate_add(profile->last_total, (uint64_t)event->dur_ns, event->has & FT_HAS_BYTES, event->bytes,
-                     event->has & FT_HAS_ERR && event->err != 0);
+    add_to_total(profile->last_total, event);
     return 0;
 }
 
@@ -128,15 +133,10 @@ static int64_t add_time(int64_t sum_ns, int64_t more_ns)
     return more_ns < FT_TIME_LIMIT_NS - 1 - sum_ns ? sum_ns + more_ns : FT_TIME_LIMIT_NS - 1;
 }
 
-int ft_profile_add(struct ft_profile *profile, const struct ft_event *event, uint8_t file_class, uint8_t file2_class)
+static void add_to_row(struct ft_profile *profile, const struct ft_event *event)
 {
-    struct ft_event *row = get_row(profile, event);
-    int64_t span_ns;
-    int rc = row ? add_up(profile, event, file_class, file2_class) : -ENOMEM;
-
-    if (rc)
-        return rc;
-    span_ns = event->start_ns + event->dur_ns - row->start_ns;
+    struct ft_event *row = &profile->rows[profile->last];
+    int64_t span_ns = event->start_ns + event->dur_ns - row->start_ns;
     row->size = span_ns > row->size ? span_ns : row->size;
     row->dur_ns = add_time(row->dur_ns, event->dur_ns);
     row->arg++;
@@ -145,7 +145,24 @@ int ft_profile_add(struct ft_profile *profile, const struct ft_event *event, uin
     row->result += event->has & FT_HAS_ERR && event->err != 0;
     row->flags |= event->flags;
     profile->events++;
-    return 0;
+}
+
+int ft_profile_add(struct ft_profile *profile, const struct ft_event *event, uint8_t file_class, uint8_t file2_class)
+{
+    int rc = get_row(profile, event) ? add_up(profile, event, file_class, file2_class) : -ENOMEM;
+
+    if (rc == 0)
+        add_to_row(profile, event);
+    return rc;
+}
+
+bool ft_profile_add_again(struct ft_profile *profile, const struct ft_event *event)
+{
+    if (!profile->last_total || profile->has_many_keys || !is_same_key(&profile->rows[profile->last], event))
+        return false;
+    add_to_total(profile->last_total, event);
+    add_to_row(profile, event);
+    return true;
 }
 
 void ft_profile_reset(struct ft_profile *profile)

@@ -26,6 +26,8 @@ struct ft_profile {
 
 // Adds an event, whose ids the writer has checked and whose files are of these classes. 0 or -ENOMEM, and nothing changed.
 int ft_profile_add(struct ft_profile *profile, const struct ft_event *event, uint8_t file_class, uint8_t file2_class);
+// The same of an event of the key of the one before, whose ids so are checked; false where it is of another.
+bool ft_profile_add_again(struct ft_profile *profile, const struct ft_event *event);
 // Forgets the events.
 void ft_profile_reset(struct ft_profile *profile);
 void ft_profile_fini(struct ft_profile *profile);

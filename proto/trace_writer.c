@@ -194,10 +194,19 @@ size_t ft_trace_writer_args_left(const struct ft_trace_writer *writer)
 
 static bool are_args_valid(const struct ft_trace_writer *writer, const struct ft_event *event)
 {
-    size_t known = ft_block_args_of(writer->encoder)->count;
+    size_t known;
 
-    return event->arg_count == 0 || (event->arg_count <= FT_EVENT_ARGS_MAX && event->first_arg < known &&
-                                     event->arg_count <= known - event->first_arg);
+    if (event->arg_count == 0)
+        return true;
+    known = ft_block_args_of(writer->encoder)->count;
+    return event->arg_count <= FT_EVENT_ARGS_MAX && event->first_arg < known &&
+           event->arg_count <= known - event->first_arg;
+}
+
+static inline bool are_times_valid(const struct ft_event *event)
+{
+    return (uint64_t)event->dur_ns < FT_TIME_LIMIT_NS &&
+           (uint64_t)event->start_ns + FT_TIME_LIMIT_NS - 1 < 2 * (uint64_t)FT_TIME_LIMIT_NS - 1;
 }
 
 static bool is_valid(const struct ft_trace_writer *writer, const struct ft_event *event)
@@ -208,8 +217,7 @@ static bool is_valid(const struct ft_trace_writer *writer, const struct ft_event
            event->file2 <= tables->files.count && event->context <= tables->contexts.count &&
            event->name <= tables->names.count && event->category <= tables->names.count &&
            event->call < FT_TRACE_CALL_MAX && are_args_valid(writer, event) && event->kind < FT_EVENT_KIND_COUNT &&
-           event->dur_ns >= 0 && event->dur_ns < FT_TIME_LIMIT_NS && event->start_ns > -FT_TIME_LIMIT_NS &&
-           event->start_ns < FT_TIME_LIMIT_NS;
+           are_times_valid(event);
 }
 
 // A call as the table of this build tells it.
@@ -277,8 +285,13 @@ static inline int admit(struct ft_trace_writer *writer, const struct ft_event *e
 
 int ft_trace_writer_add_profiled(struct ft_trace_writer *writer, const struct ft_event *event)
 {
-    int rc = admit(writer, event, writer->profile.count);
+    int rc;
 
+    // Runs of calls of one kind on one file are what most programs make.
+    if (!writer->is_finished && event->arg_count == 0 && are_times_valid(event) &&
+        ft_profile_add_again(&writer->profile, event))
+        return 0;
+    rc = admit(writer, event, writer->profile.count);
     if (rc)
         return rc;
     return ft_profile_add(&writer->profile, event, class_of(writer, event->file), class_of(writer, event->file2));
