@@ -13,23 +13,20 @@
 
 #include "daemon/answer_with.h"
 #include "daemon/daemon.h"
+#include "daemon/question.h"
 #include "daemon/stored_name.h"
 #include "proto/status.pb-c.h"
 
 enum { NAME_BYTES = 256 };
 
 struct asked {
-    uv_work_t work;
-    struct ft_daemon *daemon;
-    int fd; // of the connection
-    struct ucred peer;
-    struct ft_attach question;
+    struct ft_question base;
     struct ft_spool_list running;
 };
 
 static bool sees_all(const struct asked *asked)
 {
-    return ft_answer_sees_all(asked->daemon, asked->fd, &asked->peer);
+    return ft_answer_sees_all(asked->base.daemon, asked->base.fd, &asked->base.peer);
 }
 
 static ProtobufCBinaryData bytes_of(const char *text)
@@ -69,9 +66,9 @@ static void fill(Flowtap__Jobs__Job *message, const struct ft_spool_job *job)
 
 static void answer_list(struct asked *asked)
 {
-    struct ft_daemon *daemon = asked->daemon;
+    struct ft_daemon *daemon = asked->base.daemon;
     struct ft_spool_list list;
-    uint32_t uid = sees_all(asked) ? UINT32_MAX : asked->peer.uid;
+    uint32_t uid = sees_all(asked) ? UINT32_MAX : asked->base.peer.uid;
     ft_spool_list(daemon->config.spool_dir, uid, true, &list);
     for (size_t i = 0; i < asked->running.count;)
         if (uid != UINT32_MAX && asked->running.jobs[i].uid != uid)
@@ -90,7 +87,7 @@ static void answer_list(struct asked *asked)
         message.n_jobs = list.count;
         message.jobs = pointers;
         message.host = bytes_of(daemon->host);
-        ft_answer_send_memory(asked->fd, &message.base, list.count);
+        ft_answer_send_memory(asked->base.fd, asked->base.peer.uid, &message.base, list.count);
     }
     free(jobs);
     free(pointers);
@@ -148,68 +145,51 @@ static char (*list_files(const char *path, uint32_t *count))[NAME_BYTES]
 static void answer_file(struct asked *asked)
 {
     char user[FT_SPOOL_PATH_MAX], folder[FT_SPOOL_PATH_MAX + NAME_BYTES], path[FT_SPOOL_PATH_MAX + 2 * NAME_BYTES];
-    uint32_t uid = asked->question.pid, at = asked->question.flags;
+    uint32_t uid = asked->base.asked.pid, at = asked->base.asked.flags;
     Flowtap__TraceFile message = FLOWTAP__TRACE_FILE__INIT;
     uint8_t packed[NAME_BYTES + 64];
     int fd = -1;
     char(*names)[NAME_BYTES] = NULL;
-    snprintf(user, sizeof(user), "%s/%" PRIu32, asked->daemon->config.spool_dir, uid);
-    bool may = uid == asked->peer.uid || sees_all(asked);
-    if (may && find_folder(user, asked->question.segment_bytes, folder, sizeof(folder)))
+    snprintf(user, sizeof(user), "%s/%" PRIu32, asked->base.daemon->config.spool_dir, uid);
+    bool may = uid == asked->base.peer.uid || sees_all(asked);
+    if (may && find_folder(user, asked->base.asked.segment_bytes, folder, sizeof(folder)))
         names = list_files(folder, &message.count);
     if (at < message.count) {
         snprintf(path, sizeof(path), "%s/%s", folder, names[at]);
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         message.name = bytes_of(names[at]);
     }
-    ft_answer_send_with(asked->fd, packed, flowtap__trace_file__pack(&message, packed), fd);
+    ft_answer_send_with(asked->base.fd, packed, flowtap__trace_file__pack(&message, packed), fd);
     if (fd >= 0)
         close(fd);
     free(names);
 }
 
-static void run(uv_work_t *work)
+static void answer(struct ft_question *question)
 {
-    struct asked *asked = work->data;
-    if (asked->question.kind == FT_MESSAGE_JOBS)
+    struct asked *asked = (struct asked *)question;
+    if (question->asked.kind == FT_MESSAGE_JOBS)
         answer_list(asked);
     else
         answer_file(asked);
 }
 
-static void forget(struct asked *asked)
+static void asked_fini(struct ft_question *question)
 {
-    ft_spool_list_fini(&asked->running);
-    if (asked->fd >= 0)
-        close(asked->fd);
-    free(asked);
-}
-
-static void after(uv_work_t *work, int status)
-{
-    struct asked *asked = work->data;
-    (void)status;
-    asked->daemon->asked_count--;
-    forget(asked);
+    ft_spool_list_fini(&((struct asked *)question)->running);
 }
 
 void ft_answer_jobs(struct ft_daemon *daemon, int socket_fd, const struct ucred *peer, const struct ft_attach *question)
 {
-    struct asked *asked =
-        daemon->asked_count < FT_ANSWERS_MAX && !daemon->config.private ? calloc(1, sizeof(*asked)) : NULL;
+    struct asked *asked = daemon->config.private ? NULL
+                                                 : (struct asked *)ft_question_create(daemon, socket_fd, peer, question,
+                                                                                      sizeof(struct asked));
     if (!asked)
         return;
-    ft_status_add(&daemon->status, asked, 1);
-    asked->daemon = daemon;
-    asked->peer = *peer;
-    asked->question = *question;
-    asked->fd = fcntl(socket_fd, F_DUPFD_CLOEXEC, 3);
-    asked->work.data = asked;
-    if (asked->fd < 0 ||
-        (question->kind == FT_MESSAGE_JOBS && ft_job_list_running(daemon, UINT32_MAX, &asked->running) < 0)) {
-        forget(asked);
-        return;
-    }
-    daemon->asked_count++;
-    uv_queue_work(&daemon->loop, &asked->work, run, after);
+    asked->base.answer = answer;
+    asked->base.fini = asked_fini;
+    if (question->kind == FT_MESSAGE_JOBS && ft_job_list_running(daemon, UINT32_MAX, &asked->running) < 0)
+        ft_question_destroy(&asked->base);
+    else
+        ft_question_start(&asked->base);
 }

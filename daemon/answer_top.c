@@ -9,6 +9,7 @@
 
 #include "daemon/answer_with.h"
 #include "daemon/daemon.h"
+#include "daemon/question.h"
 #include "daemon/stored_name.h"
 #include "proto/calls.h"
 
@@ -26,11 +27,7 @@ struct one_job {
 };
 
 struct asked {
-    uv_work_t work;
-    struct ft_daemon *daemon;
-    int fd; // of the connection
-    struct ucred peer;
-    struct ft_attach question;
+    struct ft_question base;
     bool sees_all;
     int64_t now_ns;
     struct one_job *jobs;
@@ -106,7 +103,7 @@ static size_t rows_of(const struct one_job *job, uint32_t view, const struct ft_
 
 static void put_job(struct answer *answer, const struct asked *asked, const struct one_job *job)
 {
-    uint32_t view = asked->question.flags;
+    uint32_t view = asked->base.asked.flags;
     const struct ft_live_row *rows;
     if (view == FT_TOP_JOBS && answer->message.n_rows == answer->room)
         return;
@@ -133,7 +130,7 @@ static void answer_rows(const struct asked *asked)
     struct answer answer = {.room = asked->count + 1};
     const struct ft_live_row *rows;
     for (size_t i = 0; i < asked->count; i++)
-        answer.room += rows_of(&asked->jobs[i], asked->question.flags, &rows);
+        answer.room += rows_of(&asked->jobs[i], asked->base.asked.flags, &rows);
     answer.room = answer.room < ROWS_MAX ? answer.room : ROWS_MAX;
     flowtap__top__init(&answer.message);
     answer.rows = calloc(answer.room, sizeof(*answer.rows));
@@ -141,55 +138,45 @@ static void answer_rows(const struct asked *asked)
     answer.calls = calloc(answer.room, sizeof(*answer.calls));
     if (answer.rows && answer.pointers && answer.calls) {
         for (size_t i = 0; i < asked->count; i++)
-            if (asked->sees_all || asked->jobs[i].uid == asked->peer.uid)
+            if (asked->sees_all || asked->jobs[i].uid == asked->base.peer.uid)
                 put_job(&answer, asked, &asked->jobs[i]);
         answer.message.rows = answer.pointers;
-        answer.message.host = bytes_of(asked->daemon->host);
+        answer.message.host = bytes_of(asked->base.daemon->host);
         answer.message.now_ns = asked->now_ns;
-        ft_answer_send_memory(asked->fd, &answer.message.base, answer.message.n_rows);
+        ft_answer_send_memory(asked->base.fd, asked->base.peer.uid, &answer.message.base, answer.message.n_rows);
     }
     free(answer.rows);
     free(answer.pointers);
     free(answer.calls);
 }
 
-static void run(uv_work_t *work)
+static void answer(struct ft_question *question)
 {
-    struct asked *asked = work->data;
-    asked->sees_all = ft_answer_sees_all(asked->daemon, asked->fd, &asked->peer);
+    struct asked *asked = (struct asked *)question;
+    asked->sees_all = ft_answer_sees_all(question->daemon, question->fd, &question->peer);
     answer_rows(asked);
 }
 
-static void forget(struct asked *asked)
+static void asked_fini(struct ft_question *question)
 {
+    struct asked *asked = (struct asked *)question;
     for (size_t i = 0; i < asked->count; i++)
         if (asked->jobs[i].picture)
             ft_live_give_back(asked->jobs[i].picture);
     free(asked->jobs);
-    if (asked->fd >= 0)
-        close(asked->fd);
-    free(asked);
 }
 
 // From now on what he may see is added up.
-static void watch(struct ft_daemon *daemon, const struct asked *asked)
+static void watch(struct ft_question *question)
 {
-    int64_t interval_ns = asked->question.segment_bytes < (uint64_t)INTERVAL_MAX_NS
-                              ? (int64_t)asked->question.segment_bytes
+    const struct asked *asked = (struct asked *)question;
+    int64_t interval_ns = asked->base.asked.segment_bytes < (uint64_t)INTERVAL_MAX_NS
+                              ? (int64_t)asked->base.asked.segment_bytes
                               : INTERVAL_MAX_NS;
     int64_t until_ns = ft_clock_mono_ns() + interval_ns + WATCH_NS;
-    for (struct ft_job *job = daemon->jobs; job; job = job->next)
-        if ((asked->sees_all || job->uid == asked->peer.uid) && atomic_load(&job->live.until_ns) < until_ns)
+    for (struct ft_job *job = question->daemon->jobs; job; job = job->next)
+        if ((asked->sees_all || job->uid == asked->base.peer.uid) && atomic_load(&job->live.until_ns) < until_ns)
             atomic_store(&job->live.until_ns, until_ns);
-}
-
-static void after(uv_work_t *work, int status)
-{
-    struct asked *asked = work->data;
-    (void)status;
-    watch(asked->daemon, asked);
-    asked->daemon->asked_count--;
-    forget(asked);
 }
 
 static int take_pictures(struct ft_daemon *daemon, struct asked *asked)
@@ -212,18 +199,18 @@ static int take_pictures(struct ft_daemon *daemon, struct asked *asked)
 
 void ft_answer_top(struct ft_daemon *daemon, int socket_fd, const struct ucred *peer, const struct ft_attach *question)
 {
-    bool is_welcome = daemon->asked_count < FT_ANSWERS_MAX && question->flags < FT_TOP_VIEWS;
-    struct asked *asked = is_welcome ? calloc(1, sizeof(*asked)) : NULL;
+    struct asked *asked =
+        question->flags < FT_TOP_VIEWS
+            ? (struct asked *)ft_question_create(daemon, socket_fd, peer, question, sizeof(struct asked))
+            : NULL;
     if (!asked)
         return;
-    ft_status_add(&daemon->status, asked, 1);
-    *asked = (struct asked){
-        .daemon = daemon, .peer = *peer, .question = *question, .now_ns = ft_clock_mono_ns(), .work.data = asked};
-    asked->fd = fcntl(socket_fd, F_DUPFD_CLOEXEC, 3);
-    if (asked->fd < 0 || take_pictures(daemon, asked) < 0) {
-        forget(asked);
-        return;
-    }
-    daemon->asked_count++;
-    uv_queue_work(&daemon->loop, &asked->work, run, after);
+    asked->now_ns = ft_clock_mono_ns();
+    asked->base.answer = answer;
+    asked->base.after = watch;
+    asked->base.fini = asked_fini;
+    if (take_pictures(daemon, asked) < 0)
+        ft_question_destroy(&asked->base);
+    else
+        ft_question_start(&asked->base);
 }

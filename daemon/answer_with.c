@@ -75,39 +75,61 @@ static int make_memory(const ProtobufCMessage *message)
 }
 
 // An answer is the daemon's memory for as long as somebody holds its descriptor, be it for ever: of those that were sent
-// the last few are kept here, and what goes from here is emptied. Who has not read it by then reads less than was said.
+// the last few are kept here, and what goes from here is emptied. Who has not read it by then reads less than was said:
+// that is the oldest of the user who has most, so that who asks and asks empties his own.
 enum { SENT_MAX = 64 };
 #define SENT_BYTES_MAX (INT64_C(64) << 20)
 
+struct sent {
+    int fd;
+    uint32_t uid;
+    int64_t bytes;
+};
+
 static struct {
     pthread_mutex_t lock;
-    int fds[SENT_MAX];
-    int64_t bytes[SENT_MAX], all_bytes;
-    unsigned first, count;
+    struct sent items[SENT_MAX]; // oldest first
+    unsigned count;
+    int64_t all_bytes;
 } sent = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void keep_sent(int fd, int64_t bytes)
+// How much of both limits a user has.
+static int64_t share_of(uint32_t uid)
+{
+    int64_t share = 0;
+    for (unsigned i = 0; i < sent.count; i++)
+        share += sent.items[i].uid == uid ? sent.items[i].bytes + SENT_BYTES_MAX / SENT_MAX : 0;
+    return share;
+}
+
+static void empty_one(void)
+{
+    unsigned victim = 0;
+    for (unsigned i = 1; i < sent.count; i++)
+        if (share_of(sent.items[i].uid) > share_of(sent.items[victim].uid))
+            victim = i;
+    struct sent *one = &sent.items[victim];
+    (void)!ftruncate(one->fd, 0);
+    close(one->fd);
+    sent.all_bytes -= one->bytes;
+    memmove(one, one + 1, (--sent.count - victim) * sizeof(*one));
+}
+
+static void keep_sent(int fd, uint32_t uid, int64_t bytes)
 {
     pthread_mutex_lock(&sent.lock);
-    while (sent.count && (sent.count == SENT_MAX || sent.all_bytes + bytes > SENT_BYTES_MAX)) {
-        (void)!ftruncate(sent.fds[sent.first], 0);
-        close(sent.fds[sent.first]);
-        sent.all_bytes -= sent.bytes[sent.first];
-        sent.first = (sent.first + 1) % SENT_MAX;
-        sent.count--;
-    }
-    unsigned at = (sent.first + sent.count++) % SENT_MAX;
-    sent.fds[at] = fd;
-    sent.bytes[at] = bytes;
+    while (sent.count && (sent.count == SENT_MAX || sent.all_bytes + bytes > SENT_BYTES_MAX))
+        empty_one();
+    sent.items[sent.count++] = (struct sent){.fd = fd, .uid = uid, .bytes = bytes};
     sent.all_bytes += bytes;
     pthread_mutex_unlock(&sent.lock);
 }
 
-void ft_answer_send_memory(int socket_fd, const ProtobufCMessage *message, uint64_t count)
+void ft_answer_send_memory(int socket_fd, uint32_t uid, const ProtobufCMessage *message, uint64_t count)
 {
     int fd = make_memory(message);
     if (fd < 0)
         return;
     ft_answer_send_with(socket_fd, &count, sizeof(count), fd);
-    keep_sent(fd, (int64_t)protobuf_c_message_get_packed_size(message));
+    keep_sent(fd, uid, (int64_t)protobuf_c_message_get_packed_size(message));
 }

@@ -13,16 +13,13 @@
 
 struct ft_daemon;
 
-// Questions that workers answer at a time.
-enum { FT_ANSWERS_MAX = 16 };
-
 // Whether who asks is root, the daemon's own user or of the admin group.
 bool ft_answer_sees_all(const struct ft_daemon *daemon, int socket_fd, const struct ucred *peer);
 
 // One message with one descriptor (-1: none), which stays the caller's. What cannot be sent at once is not sent.
 void ft_answer_send_with(int socket_fd, const void *bytes, size_t count, int fd);
 
-// A message of any size: in memory of its own, whose descriptor goes with eight bytes, `count`.
-void ft_answer_send_memory(int socket_fd, const ProtobufCMessage *message, uint64_t count);
+// A message of any size for `uid`: in memory of its own, whose descriptor goes with eight bytes, `count`.
+void ft_answer_send_memory(int socket_fd, uint32_t uid, const ProtobufCMessage *message, uint64_t count);
 
 #endif

@@ -49,7 +49,7 @@ struct ft_daemon {
     struct ft_service service;
     struct ft_reload reload;
     struct ft_hook hook;
-    unsigned asked_count; // questions that workers answer
+    struct ft_question *questions; // that workers answer
     struct ft_retain retain;
     struct ft_metrics metrics;
     struct ft_successor *successor; // until all is taken over

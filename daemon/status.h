@@ -22,6 +22,7 @@
     X(bytes, "bytes written")                                                             \
     X(disk_full, "writes that failed")                                                    \
     X(asked, "questions answered")                                                        \
+    X(not_answered, "questions over a limit")                                             \
     X(retired, "jobs whose traces were removed, being over a limit of retain_...")        \
     X(hooks_done, "times that job_finished_command succeeded")                            \
     X(hooks_failed, "times that it failed or could not be started")                       \

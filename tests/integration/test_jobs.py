@@ -4,6 +4,7 @@
 import grp
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -113,6 +114,66 @@ def test_many_questions_at_once_harm_nobody(tap):
     harness.wait_until("the job", lambda: states_or_none(daemon) == {"7": "finished"})
     for one in held:
         one.close()
+    daemon.stop()
+
+
+def ask(daemon, uid, kind):
+    """One connection of a user's, with a question that waits in it."""
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one.settimeout(harness.DEADLINE_S)
+    os.seteuid(uid)  # who asks is who connects
+    try:
+        one.connect(str(daemon.socket))
+    finally:
+        os.seteuid(0)
+    one.send(struct.pack("<IIIIQII", 0x31417446, kind, harness_abi(), 0, 0, 0, 0))
+    return one
+
+
+def is_answered(one):
+    with one:
+        return bool(one.recv(1 << 16))
+
+
+def counters(daemon):
+    done = harness.call([harness.FLOWTAP, "status", "--json", "--socket", daemon.socket])
+    return json.loads(done.stdout)["counters"]
+
+
+def test_who_asks_and_asks_leaves_others_their_answers(tap):
+    """All wait when the daemon goes on: a user has its share of what is answered at a time, and others have theirs."""
+    harness.needs(os.geteuid() == 0, "changing the user needs root")
+    daemon = tap.daemon("max_questions_per_user=3")
+    open_to_all(tap, daemon)
+    os.kill(daemon.process.pid, signal.SIGSTOP)
+    greedy = [ask(daemon, NOBODY, kind) for kind in (4, 6) * 10]
+    others = [ask(daemon, NOBODY - 1, kind) for kind in (4, 6, 2, 3)]
+    greedy += [ask(daemon, NOBODY, 4)]
+    os.kill(daemon.process.pid, signal.SIGCONT)
+    assert [is_answered(one) for one in others] == [True] * 4
+    assert [is_answered(one) for one in greedy] == [True] * 3 + [False] * 18
+    assert counters(daemon)["not_answered"] == 18
+    assert harness.call([harness.FLOWTAP, "top", "--json", "-n", "1", "--socket", daemon.socket]).returncode == 0
+    assert jobs(daemon, user=NOBODY, group=NOBODY, extra_groups=[]) == []  # its turn comes again
+    daemon.stop(check=False)
+
+
+def test_an_answer_not_read_yet_is_not_emptied_by_who_asks_and_asks(tap):
+    """What the daemon keeps of answers is limited: who has most of it loses it first."""
+    harness.needs(os.geteuid() == 0, "changing the user needs root")
+    daemon = tap.daemon("job_linger=100ms")
+    open_to_all(tap, daemon)
+    assert daemon.call(["true"], env={"SLURM_JOB_ID": "7"}, cwd="/", user=NOBODY - 1, group=NOBODY,
+                       extra_groups=[]).returncode == 0
+    harness.wait_until("the job", lambda: states(daemon) == {"7": "finished"})
+    _, (memory,), _, _ = socket.recv_fds(ask(daemon, NOBODY - 1, 4), 64, 1)
+    size = os.fstat(memory).st_size
+    assert size > 0
+    kept = [socket.recv_fds(ask(daemon, NOBODY, 4), 64, 1)[1][0] for _ in range(100)]
+    assert os.fstat(memory).st_size == size
+    assert os.fstat(kept[0]).st_size == 0 < os.fstat(kept[-1]).st_size
+    for fd in (memory, *kept):
+        os.close(fd)
     daemon.stop()
 
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/question.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+
+static bool is_over_limit(const struct ft_daemon *daemon, uint32_t uid)
+{
+    int64_t all = 0, of_user = 0;
+    for (const struct ft_question *one = daemon->questions; one; one = one->next) {
+        all++;
+        of_user += one->peer.uid == uid;
+    }
+    return all >= daemon->config.max_questions || of_user >= daemon->config.max_questions_per_user;
+}
+
+struct ft_question *ft_question_create(struct ft_daemon *daemon, int socket_fd, const struct ucred *peer,
+                                       const struct ft_attach *asked, size_t bytes)
+{
+    struct ft_question *question = is_over_limit(daemon, peer->uid) ? NULL : calloc(1, bytes);
+    int fd = question ? fcntl(socket_fd, F_DUPFD_CLOEXEC, 3) : -1;
+    if (fd < 0) {
+        free(question);
+        ft_status_add(&daemon->status, not_answered, 1);
+        ft_log_limited_about(FT_LOG_WARNING, FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(peer->uid)),
+                             "user %u: too many questions at a time; some are not answered", peer->uid);
+        return NULL;
+    }
+    question->daemon = daemon;
+    question->peer = *peer;
+    question->asked = *asked;
+    question->fd = fd;
+    return question;
+}
+
+void ft_question_destroy(struct ft_question *question)
+{
+    if (question->fini)
+        question->fini(question);
+    close(question->fd);
+    free(question);
+}
+
+static void run(uv_work_t *work)
+{
+    struct ft_question *question = work->data;
+    question->answer(question);
+}
+
+static void after(uv_work_t *work, int status)
+{
+    struct ft_question *question = work->data;
+    struct ft_question **link = &question->daemon->questions;
+    (void)status;
+    while (*link != question)
+        link = &(*link)->next;
+    *link = question->next;
+    if (question->after)
+        question->after(question);
+    ft_question_destroy(question);
+}
+
+void ft_question_start(struct ft_question *question)
+{
+    struct ft_daemon *daemon = question->daemon;
+    ft_status_add(&daemon->status, asked, 1);
+    question->next = daemon->questions;
+    daemon->questions = question;
+    question->work.data = question;
+    uv_queue_work(&daemon->loop, &question->work, run, after);
+}
