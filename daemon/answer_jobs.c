@@ -69,7 +69,7 @@ static void answer_list(struct asked *asked)
     struct ft_daemon *daemon = asked->base.daemon;
     struct ft_spool_list list;
     uint32_t uid = sees_all(asked) ? UINT32_MAX : asked->base.peer.uid;
-    ft_spool_list(daemon->config.spool_dir, uid, true, &list);
+    ft_spool_list(daemon->config.spool_dir, uid, &asked->running, &list);
     for (size_t i = 0; i < asked->running.count;)
         if (uid != UINT32_MAX && asked->running.jobs[i].uid != uid)
             asked->running.jobs[i] = asked->running.jobs[--asked->running.count];

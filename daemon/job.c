@@ -261,6 +261,7 @@ int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_
             return -ENOMEM;
         entry->uid = job->uid;
         entry->is_running = true;
+        entry->inode = atomic_load(&job->storage.inode);
         entry->events = atomic_load(&job->storage.rows);
         snprintf(entry->job, sizeof(entry->job), "%s", job->identity.job);
         ft_storage_job_folder(job, entry->folder, sizeof(entry->folder));

@@ -148,7 +148,7 @@ static void run(uv_work_t *work)
         .bytes_of_one = (uint64_t)config->retain_user_size_bytes,
     };
     struct ft_spool_list list;
-    if (ft_spool_list(config->spool_dir, UINT32_MAX, false, &list) == 0) {
+    if (ft_spool_list(config->spool_dir, UINT32_MAX, NULL, &list) == 0) {
         remove_leftovers(config->spool_dir, &list);
         for (size_t i = 0; i < daemon->retain.running.count; i++) {
             const struct ft_spool_job *running = &daemon->retain.running.jobs[i];

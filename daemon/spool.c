@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +23,63 @@ bool ft_spool_is_trace(const char *name)
     return name[0] != '.' && length > 5 && strcmp(name + length - 5, ".flow") == 0;
 }
 
-static void read_heads(const char *path, struct ft_spool_job *job)
+// Events of files that were not closed: it takes reading all of a file's heads to know, and nobody writes it any more.
+enum { UNCLOSED_KEPT = 256 };
+#define UNCLOSED_MEMORY_MAX ((size_t)32 << 20)
+
+struct unclosed {
+    uint64_t device, inode;
+    int64_t bytes, written_ns;
+    uint64_t events;
+};
+
+static bool is_same_file(const struct unclosed *a, const struct unclosed *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes && a->written_ns == b->written_ns;
+}
+
+static int64_t written_ns_of(const struct stat *status)
+{
+    return status->st_mtim.tv_sec * NS_PER_S + status->st_mtim.tv_nsec;
+}
+
+static uint64_t events_of_unclosed(const char *path, const struct stat *status)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct unclosed kept[UNCLOSED_KEPT];
+    static unsigned next;
+    struct unclosed one = {.device = status->st_dev,
+                           .inode = status->st_ino,
+                           .bytes = status->st_size,
+                           .written_ns = written_ns_of(status)};
+    bool is_known = false;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < UNCLOSED_KEPT && !is_known; i++) {
+        is_known = is_same_file(&kept[i], &one);
+        one.events = is_known ? kept[i].events : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    if (is_known)
+        return one.events;
+    int r = ft_readback_rows(path, UNCLOSED_MEMORY_MAX, &one.events);
+    if (r == -EMFILE || r == -ENFILE)
+        return 0;
+    if (r < 0)
+        one.events = 0; // and it is not tried again
+    pthread_mutex_lock(&lock);
+    kept[next++ % UNCLOSED_KEPT] = one;
+    pthread_mutex_unlock(&lock);
+    return one.events;
+}
+
+static void read_heads(const char *path, const struct stat *status, uint64_t written_inode, struct ft_spool_job *job)
 {
     struct ft_trace_reader *reader;
     uint64_t rows, profiled;
-    if (ft_readback_closed_rows(path, &rows, &profiled) == 0)
-        job->events += rows + profiled;
-    else
-        job->open_files++;
+    bool is_closed = ft_readback_closed_rows(path, &rows, &profiled) == 0;
+    job->open_files += !is_closed;
+    if (status->st_ino != written_inode) // its job says
+        job->events += is_closed ? rows + profiled : events_of_unclosed(path, status);
     if (ft_readback_peek(path, &reader) < 0)
         return;
     const struct ft_trace_header *header = ft_trace_reader_header(reader);
@@ -40,8 +90,9 @@ static void read_heads(const char *path, struct ft_spool_job *job)
     ft_trace_reader_close(reader);
 }
 
-static bool measure(const char *path, bool with_heads, struct ft_spool_job *job)
+static bool measure(const char *path, const struct ft_spool_list *running, struct ft_spool_job *job)
 {
+    const struct ft_spool_job *now = running ? ft_spool_find(running, job->uid, job->folder) : NULL;
     DIR *folder = opendir(path);
     if (!folder)
         return false;
@@ -51,13 +102,13 @@ static bool measure(const char *path, bool with_heads, struct ft_spool_job *job)
         if (!ft_spool_is_trace(entry->d_name) ||
             fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
             continue;
-        int64_t written_ns = status.st_mtim.tv_sec * NS_PER_S + status.st_mtim.tv_nsec;
+        int64_t written_ns = written_ns_of(&status);
         job->files++;
         job->bytes += (uint64_t)status.st_size;
         job->newest_ns = written_ns > job->newest_ns ? written_ns : job->newest_ns;
         snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-        if (with_heads)
-            read_heads(name, job);
+        if (running)
+            read_heads(name, &status, now ? now->inode : 0, job);
     }
     closedir(folder);
     return true;
@@ -65,7 +116,7 @@ static bool measure(const char *path, bool with_heads, struct ft_spool_job *job)
 
 bool ft_spool_measure(const char *path, struct ft_spool_job *job)
 {
-    return measure(path, false, job);
+    return measure(path, NULL, job);
 }
 
 struct ft_spool_job *ft_spool_add(struct ft_spool_list *list)
@@ -83,7 +134,8 @@ struct ft_spool_job *ft_spool_add(struct ft_spool_list *list)
     return job;
 }
 
-static int list_user(const char *spool_dir, uint32_t uid, bool with_heads, struct ft_spool_list *list)
+static int list_user(const char *spool_dir, uint32_t uid, const struct ft_spool_list *running,
+                     struct ft_spool_list *list)
 {
     char path[FT_SPOOL_PATH_MAX];
     int n = snprintf(path, sizeof(path), "%s/%" PRIu32, spool_dir, uid);
@@ -102,7 +154,7 @@ static int list_user(const char *spool_dir, uint32_t uid, bool with_heads, struc
         snprintf(job->job, sizeof(job->job), "%.*s", FT_IDENTITY_JOB_MAX, entry->d_name);
         snprintf(path + n, sizeof(path) - (size_t)n, "/%s", entry->d_name);
         // Without a file there is nothing to tell: it is being made, or a job's whose file was removed by hand.
-        if (!measure(path, with_heads, job) || !job->files)
+        if (!measure(path, running, job) || !job->files)
             list->count--;
     }
     if (jobs)
@@ -118,16 +170,16 @@ static bool uid_of(const char *name, uint32_t *uid)
     return name[0] >= '0' && name[0] <= '9' && !*end && number < UINT32_MAX;
 }
 
-int ft_spool_list(const char *spool_dir, uint32_t uid, bool with_heads, struct ft_spool_list *out)
+int ft_spool_list(const char *spool_dir, uint32_t uid, const struct ft_spool_list *running, struct ft_spool_list *out)
 {
     *out = (struct ft_spool_list){.jobs = NULL};
     if (uid != UINT32_MAX)
-        return list_user(spool_dir, uid, with_heads, out);
+        return list_user(spool_dir, uid, running, out);
     DIR *users = opendir(spool_dir);
     int r = users ? 0 : -errno;
     for (struct dirent *entry; r == 0 && (entry = readdir(users));)
         if (uid_of(entry->d_name, &uid))
-            r = list_user(spool_dir, uid, with_heads, out);
+            r = list_user(spool_dir, uid, running, out);
     if (users)
         closedir(users);
     return r;

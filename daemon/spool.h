@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What is in the spool: one entry for each folder <spool_dir>/<uid>/<job>. Any thread; it reads folders, heads of files and
-// their ends alone.
+// their ends, and of files that a daemon before us left unclosed the heads of their blocks, once.
 #ifndef FT_DAEMON_SPOOL_H
 #define FT_DAEMON_SPOOL_H
 
@@ -21,9 +21,10 @@ struct ft_spool_job {
     char folder[256];                  // last component
     char job[FT_IDENTITY_JOB_MAX + 1]; // as the header of its newest file says; the folder where there is none
     uint32_t files, open_files;        // open: not closed in order, or not yet
-    uint64_t bytes, events;            // events: in files that were closed, also as sums
-    int64_t start_ns, newest_ns;       // CLOCK_REALTIME: of its first file's header, of its last write
-    bool is_running;                   // for who lists them to say
+    uint64_t bytes, events;      // events: also as sums; not of a file that is written now, or is too large unclosed
+    uint64_t inode;              // of one that runs: the file that is written now, whose events it has; 0 none
+    int64_t start_ns, newest_ns; // CLOCK_REALTIME: of its first file's header, of its last write
+    bool is_running;             // for who lists them to say
 };
 
 struct ft_spool_list {
@@ -31,9 +32,9 @@ struct ft_spool_list {
     size_t count, room;
 };
 
-// All jobs of one user, or of all where uid is UINT32_MAX, with what their files tell if `with_heads`. 0 or -errno;
-// release with ft_spool_list_fini() in any case.
-int ft_spool_list(const char *spool_dir, uint32_t uid, bool with_heads, struct ft_spool_list *out);
+// All jobs of one user, or of all where uid is UINT32_MAX, with what their files tell, beside those that run, where these
+// are given (else NULL). 0 or -errno; release with ft_spool_list_fini() in any case.
+int ft_spool_list(const char *spool_dir, uint32_t uid, const struct ft_spool_list *running, struct ft_spool_list *out);
 void ft_spool_list_fini(struct ft_spool_list *list);
 
 // A zeroed entry behind the others; NULL where there is no memory. It moves when the next one is added.

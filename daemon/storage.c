@@ -178,6 +178,7 @@ static void close_file(struct ft_storage *storage)
     storage->writer = NULL;
     storage->fd = -1;
     storage->number++;
+    atomic_store(&storage->inode, 0);
     atomic_store(&storage->rows, 0);
 }
 
@@ -192,9 +193,12 @@ static int open_file(struct ft_storage *storage, struct ft_job *job, int64_t now
 {
     uint64_t rows_lost;
     storage->fd = -1;
+    struct stat status;
     int r = create_file(storage, job);
     if (r < 0)
         return r;
+    if (fstat(storage->fd, &status) == 0)
+        atomic_store(&storage->inode, status.st_ino);
     r = create_writer(storage, job);
     if (r == 0 && ft_storage_write(storage, job, now_ns, &rows_lost) < 0 && ft_storage_is_behind(storage))
         r = -ENOSPC;

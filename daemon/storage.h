@@ -23,13 +23,14 @@ struct ft_job;
 struct ft_storage {
     struct ft_trace_writer *writer; // NULL: no file yet
     int fd;
-    uint32_t part;         // counts the files of this job, from 1: ids of another part mean nothing
-    int64_t created_ns;    // CLOCK_MONOTONIC
-    int64_t next_clock_ns; // when the next CLOCK record is due
-    int64_t retry_ns;      // the disk is full: blocks are not tried before; 0: it is not
-    uint32_t number;       // n of the next file's name
-    uint32_t first_number; // n of the first file that this daemon made for the job, where part is not 0
-    _Atomic uint64_t rows; // in the file that is open, and events that it has as sums
+    uint32_t part;          // counts the files of this job, from 1: ids of another part mean nothing
+    int64_t created_ns;     // CLOCK_MONOTONIC
+    int64_t next_clock_ns;  // when the next CLOCK record is due
+    int64_t retry_ns;       // the disk is full: blocks are not tried before; 0: it is not
+    uint32_t number;        // n of the next file's name
+    uint32_t first_number;  // n of the first file that this daemon made for the job, where part is not 0
+    _Atomic uint64_t rows;  // in the file that is open, and events that it has as sums
+    _Atomic uint64_t inode; // of that file; 0: none is
     bool has_name;
     bool has_failed; // said once that no file can be made
     char path[4096];

@@ -82,6 +82,9 @@ def test_what_a_killed_daemon_left_is_unclosed(tap):
     daemon.settings = ["job_linger=0s"]
     daemon.start()
     harness.wait_until("it to be known as such", lambda: states(daemon) == {"8": "unclosed"})
+    assert [jobs(daemon)[0]["events"] for _ in range(2)] == [502] * 2  # as its blocks say
+    assert daemon.call([harness.program("hammer"), 1, 500], env={"SLURM_JOB_ID": "8"}).returncode == 0
+    harness.wait_until("both to be counted", lambda: jobs(daemon)[0]["events"] == 1004)
     daemon.stop(check=False)
 
 
