@@ -86,8 +86,16 @@ void ft_counted_put_named(struct ft_drain *drain, struct ft_process *process, un
                           const struct ft_name *name)
 {
     char reason[FT_PATH_KEPT_BYTES + 64];
+    uint64_t counted[FT_SHIM_GAP_COUNT], ring_calls;
     if (!drain->writer || !name || gap >= FT_SHIM_GAP_COUNT || !kinds[gap].reason || !count ||
         process->named_gaps++ >= NAMED_MAX)
+        return;
+    // The shim counts before it tells: what is more than that was told by a daemon before us, whose block was torn off.
+    uint64_t told = process->gap_stated[gap], left = UINT64_MAX;
+    if (ft_segment_read_gaps(&process->segment, counted, &ring_calls) == 0)
+        left = counted[gap] > told ? counted[gap] - told : 0;
+    count = count < left ? count : (uint32_t)left;
+    if (!count)
         return;
     snprintf(reason, sizeof(reason), "%.*s: its calls bind past us (RTLD_DEEPBIND, dlmopen)", (int)name->bytes_got,
              name->text);

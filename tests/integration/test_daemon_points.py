@@ -8,6 +8,7 @@ say themselves (write_load).
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -161,6 +162,36 @@ def test_killed(tap, points_daemon, point, when, count):
     assert run.daemon.process.returncode == -signal.SIGKILL, run.daemon.log()
     run.daemon.start()
     run.finish(point)
+
+
+OPENS = """
+import ctypes, os, sys
+for line in sys.stdin:
+    ctypes.CDLL(line.strip(), mode=os.RTLD_DEEPBIND)
+    os.stat("/")
+"""
+
+
+@pytest.mark.parametrize("parts", range(1, 6))
+def test_a_named_gap_is_told_once_wherever_its_write_is_torn(tap, points_daemon, parts):
+    """The gap stands before the block that says that its record was read: one may be in the file without the other."""
+    (tap.work / "plugin.c").write_text("int answer = 42;\n")
+    plugin = tap.work / "plugin.so"
+    assert tap.plain(["gcc", "-shared", "-fPIC", "-o", plugin, "plugin.c"]).returncode == 0
+    wish = tap.folder / "wish"
+    daemon = manager.Manager(tap, "block_age=20ms", binary=points_daemon, own_env={"FLOWTAPD_TEST_POINT": wish}).start()
+    program = daemon.spawn(["/usr/bin/python3", "-u", "-c", OPENS], stdin=subprocess.PIPE, env={"FLOWTAP_JOB": "opens"})
+    harness.wait_until("it to be in the file", lambda: size_of(daemon) > 1000)
+    wish.with_suffix(".new").write_text(f"frame_in_part:{parts}:{int(signal.SIGKILL)}")
+    wish.with_suffix(".new").rename(wish)
+    program.stdin.write(f"{plugin}\n".encode())
+    program.stdin.flush()
+    daemon.wait_killed()
+    daemon.start()
+    program.stdin.close()
+    assert program.wait(harness.DEADLINE_S) == 0
+    gaps = daemon.stop().gaps("deepbind")
+    assert [gap["count"] for gap in gaps] == [1] and "plugin.so" in gaps[0]["reason"], gaps
 
 
 TWICE = [case for case in CASES if case[1] == "steady"] + [("file_followed", "rotate", 1)]
