@@ -5,7 +5,8 @@
  *
  * Nothing here makes a system call, allocates or takes a lock but the first call of a thread and of a function, which take
  * from tables of this library. Functions beyond them, deeper than a stack, or of more threads than there are stacks, are not
- * recorded. A function that is left by longjmp has no span.
+ * recorded. A function that is left by longjmp has no span; its frame goes with that of a function below it, or when the stack
+ * is full.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
 
 enum { STACKS = 256, DEPTH = 1024 };
 
@@ -23,6 +25,7 @@ extern const struct ft_annotate_table flowtap_annotate_1 __attribute__((weak));
 
 struct frame {
     const void *function;
+    uintptr_t where; /* on the thread's stack, which grows down: below what called it */
     struct ft_annotate_mark mark;
 };
 
@@ -70,6 +73,26 @@ static struct stack *take_stack(void)
 EXPORT void __cyg_profile_func_enter(void *function, void *caller);
 EXPORT void __cyg_profile_func_exit(void *function, void *caller);
 
+/* Whether the last of these frames was left by longjmp. Two that lie at one place may be inlined, one into the other. */
+static int is_left(const struct stack *stack, uint32_t depth, uintptr_t where)
+{
+    uintptr_t last = stack->frames[depth - 1].where;
+    return last < where || (last == where && depth > 1 && stack->frames[depth - 2].where <= where);
+}
+
+/*
+ * The depth without what was left by longjmp at its end: frames that lie below where the thread is now, and all but the first
+ * that lie just there. Of a program that changes stacks frames may be taken for left, and of functions inlined into each
+ * other: their calls are not recorded. So this is done where there is no room alone.
+ */
+static uint32_t without_left(const struct stack *stack, uintptr_t where)
+{
+    uint32_t depth = DEPTH;
+    while (depth > 0 && is_left(stack, depth, where))
+        depth--;
+    return depth == DEPTH ? stack->depth : depth;
+}
+
 EXPORT void __cyg_profile_func_enter(void *function, void *caller)
 {
     const struct ft_annotate_table *shim = &flowtap_annotate_1;
@@ -79,13 +102,15 @@ EXPORT void __cyg_profile_func_enter(void *function, void *caller)
     struct stack *stack = own != NULL ? own : take_stack();
     if (stack == NULL)
         return;
+    uintptr_t where = (uintptr_t)__builtin_frame_address(0);
+    uint32_t at = unlikely(stack->depth >= DEPTH) ? without_left(stack, where) : stack->depth;
     /* First the depth, then the frame: a handler that comes between takes the next one, and puts the depth back. */
-    uint32_t at = stack->depth;
     __atomic_store_n(&stack->depth, at + 1, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (at >= DEPTH)
         return;
     stack->frames[at].function = function;
+    stack->frames[at].where = where;
     shim->mark(&stack->frames[at].mark);
 }
 
@@ -105,9 +130,11 @@ EXPORT void __cyg_profile_func_exit(void *function, void *caller)
     (void)caller;
     if (likely(stack == NULL))
         return;
-    if (stack->depth > DEPTH) {
-        stack->depth--;
-        return;
+    if (unlikely(stack->depth > DEPTH)) {
+        uint32_t left = without_left(stack, (uintptr_t)__builtin_frame_address(0));
+        stack->depth = left < DEPTH ? left : stack->depth - 1;
+        if (stack->depth >= DEPTH)
+            return;
     }
     uint32_t at = find(stack, function);
     if (at == DEPTH)

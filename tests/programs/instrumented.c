@@ -40,6 +40,25 @@ static void jumps_over(void)
         jump();
 }
 
+static void jump_from_below(void)
+{
+    jump();
+}
+
+static void in_loop(void)
+{
+}
+
+/* More often than there is room for what is open. */
+static void leaves_often(void)
+{
+    for (volatile int i = 0; i < 3000; i++) {
+        if (setjmp(back) == 0)
+            i % 2 == 0 ? jump() : jump_from_below();
+        in_loop();
+    }
+}
+
 static void *in_thread(void *arg)
 {
     for (int i = 0; i < 10; i++)
@@ -75,6 +94,7 @@ int main(int argc, char **argv)
     recurse(20);
     recurse(2000); /* deeper than is recorded */
     jumps_over();
+    leaves_often();
     use_threads();
     if (argc > 1)
         use_library(argv[1]);
