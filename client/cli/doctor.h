@@ -9,6 +9,7 @@
 #ifndef FT_CLI_DOCTOR_H
 #define FT_CLI_DOCTOR_H
 
+#include "client/cli/elf.h"
 #include "client/cli/options.h"
 #include "client/cli/run_paths.h"
 #include "proto/settings.h"
@@ -78,6 +79,11 @@ ft_doctor_check ft_doctor_command, ft_doctor_try, ft_doctor_trace;
 /* doctor_functions.c. FLOWTAP_FUNCTIONS, FLOWTAP_LEVELS. */
 void ft_doctor_functions(struct ft_doctor *doctor, const char *value);
 void ft_doctor_levels(struct ft_doctor *doctor, const char *value);
+/* What a command says of them, and of its own functions (-finstrument-functions). */
+void ft_doctor_command_functions(struct ft_doctor *doctor, const struct ft_elf *elf);
+/* Rules of `value` that none of the names of spans fits. */
+struct ft_calls;
+void ft_doctor_trace_functions(struct ft_doctor *doctor, const char *value, const struct ft_calls *calls);
 
 /* Takes the FLOWTAP variables from a list of NAME=VALUE, which must live on. */
 void ft_doctor_read_settings(struct ft_doctor *doctor, char *const *environment);

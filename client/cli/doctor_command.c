@@ -280,6 +280,9 @@ void ft_doctor_command(struct ft_doctor *doctor)
                           FT_ELF_SCRIPTS_MAX);
     } else {
         tell(doctor, path, elf);
+        if (elf->kind == FT_ELF_DYNAMIC) {
+            ft_doctor_command_functions(doctor, elf);
+        }
     }
     free(elf);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/analysis_calls.h"
 #include "client/cli/cli.h"
 #include "client/cli/doctor_trace.h"
 #include "client/cli/map.h"
@@ -99,6 +100,37 @@ static bool is_first_alike(struct ft_map *seen, const struct ft_trace_process *r
     return is_new;
 }
 
+/* The rules of all processes, each list once, beside the spans of the whole job. */
+static void look_at_functions(struct ft_doctor *doctor, const struct ft_trace_set *set)
+{
+    static const char name[] = "FLOWTAP_FUNCTIONS";
+    struct ft_map seen;
+    struct ft_calls calls;
+    bool is_new;
+    ft_map_init(&seen);
+    ft_calls_init(&calls);
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        const struct ft_trace_process *record = ft_trace_set_process(set, p)->record;
+        for (size_t i = 0; i < record->claims_count; i++) {
+            const struct ft_tag *claim = &record->claims[i];
+            if (claim->key.len != strlen(name) || memcmp(claim->key.data, name, strlen(name)) != 0) {
+                continue;
+            }
+            if (seen.count == 0) {
+                ft_calls_read(&calls, set);
+            }
+            ft_map_intern(&seen, claim->value.data, claim->value.len, 0, &is_new);
+            if (is_new && seen.count <= LINES_MAX) {
+                char *value = ft_cli_format("%.*s", (int)claim->value.len, claim->value.len ? claim->value.data : "");
+                ft_doctor_trace_functions(doctor, value, &calls);
+                free(value);
+            }
+        }
+    }
+    ft_calls_fini(&calls);
+    ft_map_fini(&seen);
+}
+
 void ft_doctor_trace_settings(struct ft_doctor *doctor, const struct ft_trace_set *set, bool has_files)
 {
     struct ft_map seen, told;
@@ -119,6 +151,7 @@ void ft_doctor_trace_settings(struct ft_doctor *doctor, const struct ft_trace_se
         ft_doctor_problem(doctor, NULL, "look at what it was started with: `flowtap doctor` in the same environment",
                           "values of FLOWTAP variables were ignored; the trace does not tell which");
     }
+    look_at_functions(doctor, set);
     ft_map_fini(&seen);
     ft_map_fini(&told);
 }

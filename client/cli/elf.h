@@ -24,6 +24,7 @@ struct ft_elf {
     int error;              /* errno, UNREADABLE only */
     const char *secure_why; /* set-user-ID and the like: ld.so ignores the preload; NULL: no. Static text */
     bool is_go;             /* made by the Go compiler: calls the kernel past libc */
+    bool is_instrumented;   /* built with -finstrument-functions, and linked without libflowtap-functions */
     unsigned bits, machine; /* of FOREIGN: 32 or 64, e_machine */
     char sanitizer[64]; /* DT_NEEDED name of an ASan or TSan runtime, which wants to be first in LD_PRELOAD; "" none */
     char loader[256];   /* PT_INTERP; "" none */
@@ -46,7 +47,7 @@ enum { FT_ELF_SCRIPTS_MAX = 5 };
 /* Looks at a file, and where it is a script at what runs it. */
 void ft_elf_look(const char *path, struct ft_elf *out);
 
-/* elf_image.c: what an open ELF file is; fills in kind, is_go, bits, machine, sanitizer, loader. */
+/* elf_image.c: what an open ELF file is; fills in kind, is_go, is_instrumented, bits, machine, sanitizer, loader. */
 void ft_elf_read_image(int fd, struct ft_elf *out);
 
 #endif

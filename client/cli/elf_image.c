@@ -160,6 +160,19 @@ static enum ft_elf_kind kind_without_loader(const struct image *image, const Elf
     return head->e_entry == 0 ? FT_ELF_NOT_PROGRAM : FT_ELF_STATIC;
 }
 
+static bool needs_functions(const struct image *image)
+{
+    static const char library[] = "libflowtap-functions.so";
+    char name[64];
+    size_t at = 0;
+    while (next_string(image, DT_NEEDED, &at, name, sizeof(name))) {
+        if (strncmp(name, library, strlen(library)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum ft_elf_kind kind_of(struct image *image, const Elf64_Ehdr *head, struct ft_elf *out)
 {
     const Elf64_Phdr *loader = find_header(image, PT_INTERP);
@@ -174,6 +187,7 @@ static enum ft_elf_kind kind_of(struct image *image, const Elf64_Ehdr *head, str
         memset(out->loader, 0, sizeof(out->loader));
         return FT_ELF_DAMAGED;
     }
+    out->is_instrumented = has_name(image, "__cyg_profile_func_enter") && !needs_functions(image);
     while (next_string(image, DT_NEEDED, &at, out->sanitizer, sizeof(out->sanitizer)) && !is_sanitizer(out->sanitizer))
         ;
     if (!is_sanitizer(out->sanitizer) || !has_name(image, "__asan_default_options")) {

@@ -101,7 +101,8 @@ static void keep(struct ft_symbols *symbols, const Elf64_Sym *table, size_t coun
     symbols->items = ft_cli_alloc((count + 1) * sizeof(*symbols->items));
     for (size_t i = 0; i < count; i++) {
         const Elf64_Sym *symbol = &table[i];
-        if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+        unsigned type = ELF64_ST_TYPE(symbol->st_info);
+        if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
             symbol->st_name < symbols->names_bytes && symbols->names[symbol->st_name] != 0) {
             symbols->items[symbols->count++] =
                 (struct ft_symbol){.address = symbol->st_value, .bytes = symbol->st_size, .name = symbol->st_name};
@@ -135,32 +136,49 @@ static bool read_table(struct ft_symbols *symbols, int fd, const Elf64_Shdr *sec
     return false;
 }
 
-static bool read_image(struct ft_symbols *symbols, int fd, const char *build_id)
+/* `build_id` NULL: whichever. `first`: which table is preferred, SHT_SYMTAB or SHT_DYNSYM. */
+static bool read_image(struct ft_symbols *symbols, int fd, const char *build_id, uint32_t first)
 {
     Elf64_Ehdr head;
     if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
-        head.e_shentsize != sizeof(Elf64_Shdr) || !has_build_id(fd, &head, build_id)) {
+        head.e_shentsize != sizeof(Elf64_Shdr) || (build_id && !has_build_id(fd, &head, build_id))) {
         return false;
     }
     Elf64_Shdr *sections =
         read_part(fd, head.e_shoff, head.e_shnum * sizeof(*sections), SECTIONS_MAX * sizeof(*sections));
-    bool is_read = sections && (read_table(symbols, fd, sections, head.e_shnum, SHT_SYMTAB) ||
+    bool is_read = sections && (read_table(symbols, fd, sections, head.e_shnum, first) ||
                                 read_table(symbols, fd, sections, head.e_shnum, SHT_DYNSYM));
     free(sections);
     return is_read;
 }
 
-bool ft_symbols_read(struct ft_symbols *symbols, const char *path, const char *build_id)
+static bool read_file(struct ft_symbols *symbols, const char *path, const char *build_id, uint32_t first)
 {
     struct stat file;
     memset(symbols, 0, sizeof(*symbols));
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool is_read = fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && read_image(symbols, fd, build_id);
+    bool is_read =
+        fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && read_image(symbols, fd, build_id, first);
     if (fd >= 0) {
         close(fd);
     }
     return is_read;
+}
+
+bool ft_symbols_read(struct ft_symbols *symbols, const char *path, const char *build_id)
+{
+    return read_file(symbols, path, build_id, SHT_SYMTAB);
+}
+
+bool ft_symbols_read_exported(struct ft_symbols *symbols, const char *path)
+{
+    return read_file(symbols, path, NULL, SHT_DYNSYM);
+}
+
+bool ft_symbols_read_defined(struct ft_symbols *symbols, const char *path)
+{
+    return read_file(symbols, path, NULL, SHT_SYMTAB);
 }
 
 void ft_symbols_fini(struct ft_symbols *symbols)

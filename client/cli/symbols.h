@@ -21,6 +21,9 @@ struct ft_symbols {
 
 /* False where there is no such regular file, it has another build-id (in hexadecimal digits), or no symbols. */
 bool ft_symbols_read(struct ft_symbols *symbols, const char *path, const char *build_id);
+/* What other objects can call, of whatever build-id; or all that it defines, where the file still says that. */
+bool ft_symbols_read_exported(struct ft_symbols *symbols, const char *path);
+bool ft_symbols_read_defined(struct ft_symbols *symbols, const char *path);
 void ft_symbols_fini(struct ft_symbols *symbols);
 /* The function that the address, as the file counts, lies in; NULL: none. */
 const char *ft_symbols_find(const struct ft_symbols *symbols, uint64_t address);

@@ -3,6 +3,8 @@
 
 import json
 import os
+import pathlib
+import platform
 import shutil
 
 import pytest
@@ -140,6 +142,25 @@ def test_a_sanitized_program(tap):
     env = harness.clean_environment(LD_PRELOAD=first)
     assert doctor("--", path, env=env).of("ok", "command")
     assert tap.run([path], env={"LD_PRELOAD": first}).image("/own")
+
+
+def test_functions_that_are_linked_into_the_command(tap):
+    archive = pathlib.Path(f"/usr/lib/{platform.machine()}-linux-gnu/libz.a")
+    harness.needs(archive.exists(), "zlib1g-dev is not installed")
+    (tap.folder / "use.h").write_text("const char *zlibVersion(void);\nint use(void);\nint use(void) { return zlibVersion()[0]; }\n")
+    env = harness.clean_environment(FLOWTAP_FUNCTIONS="libz.so:zlibV*;libc.so.6:qsort")
+    include = ["-include", str(tap.folder / "use.h")]
+    said = doctor("--", compiled(tap, "linked", *include, str(archive)), env=env).note("command")
+    assert "'zlibVersion' in itself" in said
+    assert not doctor("--", compiled(tap, "shared", *include, "-lz"), env=env).of("note", "command")
+
+
+def test_instrumented_functions_that_nothing_records(tap):
+    path, library = compiled(tap, "instrumented", "-finstrument-functions"), harness.BUILD / "lib/libflowtap-functions.so"
+    assert "-lflowtap-functions" in doctor("--", path).note("command")
+    preloaded = doctor("--", path, env=harness.clean_environment(LD_PRELOAD=library))
+    linked = doctor("--", compiled(tap, "linked", "-finstrument-functions", f"-L{library.parent}", "-lflowtap-functions"))
+    assert not preloaded.of("note", "command") and not linked.of("note", "command")
 
 
 def test_a_program_with_more_rights(tap):

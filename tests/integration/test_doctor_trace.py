@@ -45,6 +45,19 @@ def test_a_filter_that_matched_nothing_is_named(tap):
     assert "FLOWTAP_INCLUDE" in said and "/no/such" in said
 
 
+def test_a_rule_about_functions_that_fits_no_span_is_named(tap):
+    rules = "libz.so:zlibVersion,no_such;libzstd.so:ZSTD_compress*;libc.so.6:no_such"
+    (tap.folder / "use.h").write_text("const char *zlibVersion(void);\n__attribute__((constructor)) static void use(void) {"
+                                      " static volatile char c; c = zlibVersion()[0]; }\n")
+    program = compiled(tap, "uses", "-include", str(tap.folder / "use.h"), "-lz")
+    trace, verdict = traced(tap, [program], env={"FLOWTAP_FUNCTIONS": rules})
+    said = [line(c) for c in verdict.of("note", "trace")]
+    assert [e["name"] for e in trace.events(cat="libz.so")] == ["zlibVersion"]
+    assert [[word in one for word in ("'libz.so'", "'libzstd.so'", "'libc.so.6'")] for one in said] == [
+        [False, True, False], [False, False, True]]
+    assert all("FLOWTAP_FUNCTIONS: no call of" in one for one in said)
+
+
 def test_a_damaged_trace_and_one_cut(tap):
     trace = tap.run(["cat", "/etc/hostname"])
     path = next((tap.folder / "trace1").glob("*.flow"))
