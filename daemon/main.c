@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // flowtapd: collects what traced programs record. See daemon/flowtapd.8.
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -31,9 +33,19 @@ static int write_policy(struct ft_daemon *daemon)
     return r;
 }
 
+// A descriptor that we open must never take the place of a standard one that is closed: it would get the log, and libuv
+// ends a program that closes such a one.
+static void occupy_standard_fds(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
     static struct ft_daemon daemon;
+    occupy_standard_fds();
     struct ft_options options;
     enum ft_options_result result = ft_options_parse(&options, argc, argv);
     if (result != FT_OPTIONS_GO)

@@ -2,6 +2,7 @@
 /* flowtap run: traces one command, whose input, output and status stay its own. */
 #include <dirent.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,7 @@ static void report(const struct values *values, const struct ft_run_paths *paths
 {
     struct ft_strings fresh = {0};
     char *doctor = doctor_of(command);
+    signal(SIGPIPE, SIG_IGN); /* who reads no summary changes no status: that is the command's */
     list_traces(paths->trace, known, &fresh);
     if (exec_error) {
         ft_cli_fail("cannot run %s: %s", command, strerror(exec_error));

@@ -33,6 +33,19 @@ def test_a_stale_socket_is_taken_over(tap):
     assert {e["path"] for e in trace.events(name="write")} >= {str(tap.work / "b")}
 
 
+def test_started_without_standard_streams(tap):
+    """What it opens first has the numbers from 3 on: nothing is written there that is meant for the log."""
+    daemon = harness.Daemon(tap, "bare")
+    daemon.binary = tap.folder / "start"
+    daemon.binary.write_text(f'#!/bin/sh\nexec {harness.FLOWTAPD} "$@" <&- >&- 2>&-\n')
+    daemon.binary.chmod(0o755)
+    daemon.start()
+    for fd in "012":
+        assert os.readlink(f"/proc/{daemon.process.pid}/fd/{fd}") == "/dev/null"
+    assert daemon.call(["cat", "/etc/hostname"]).returncode == 0
+    assert daemon.stop().count(name="read", path="/etc/hostname") == 2
+
+
 def test_wrong_settings_are_one_line(tap):
     for words in (["--set", "no_such_key=1"], ["--set", "socket"], ["--no-such-option"],
                   ["--set", f"socket={tap.folder}/s", "--set", "spool_dir=/dev/null/spool"]):

@@ -111,6 +111,17 @@ def test_closed_streams(tap):
         assert [e["result"] for e in opened] == [int(closed)], closed
 
 
+@pytest.mark.parametrize("argv,status", [(["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137), (["cat", "/etc/hostname"], 0)])
+def test_the_status_is_the_commands_where_nobody_reads_the_summary(tap, argv, status):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "wb") as broken:
+        done = subprocess.run([harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", *argv], stderr=broken, stdin=subprocess.DEVNULL,
+                              cwd=tap.work, env=harness.clean_environment(), timeout=harness.DEADLINE_S)
+    assert done.returncode == status
+    assert traced.Trace(tap.folder / "t", harness.read_command).summary()["events"] > 0
+
+
 def test_no_file_is_left_anywhere_else(tap):
     before = set(os.listdir("/tmp")) | set(os.listdir("/dev/shm"))
     runtime = os.environ.get("XDG_RUNTIME_DIR", "/run")
