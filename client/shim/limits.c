@@ -5,6 +5,7 @@
  */
 #include "client/shim/real.h"
 #include "client/shim/shapes.h"
+#include "proto/control.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -23,8 +24,8 @@ static uint32_t chunks_in_use(uint32_t chunks)
     return granted > chunks ? granted : chunks;
 }
 
-/* Maps no more than what is in use; from there on no chunk beyond it is taken. 0: nothing was done. */
-static int shrink(struct size *before)
+/* Maps no more than what is in use, or `least`; from there on no chunk beyond it is taken. 0: nothing was done. */
+static int shrink(struct size *before, uint64_t least)
 {
     struct ft_process *p = &ft_process;
     uint8_t expected = FT_GROWTH_FREE;
@@ -32,6 +33,8 @@ static int shrink(struct size *before)
         return 0;
     /* Partner: chunk_bound and grow in ring.c, which look at `growth` after they have read or moved these. */
     uint32_t taken = __atomic_load_n(&p->chunks_high, __ATOMIC_SEQ_CST), chunks = chunks_in_use(taken);
+    if (chunks + p->pool_page < least / FT_PAGE_BYTES)
+        chunks = (uint32_t)(least / FT_PAGE_BYTES) - p->pool_page;
     uint64_t used = (uint64_t)(p->pool_page + chunks) * FT_PAGE_BYTES;
     *before = (struct size){p->bytes, p->chunks_max, p->chunks_by_shim, taken};
     p->chunks_fixed = chunks;
@@ -87,7 +90,7 @@ FT_EXPORT(int, mlockall, (int flags))
     if (!may_act())
         return real(flags);
     struct size before;
-    int is_smaller = shrink(&before);
+    int is_smaller = shrink(&before, 0);
     if (is_smaller)
         protect_gap(&before, PROT_NONE);
     int r = real(flags);
@@ -107,7 +110,8 @@ static int end_limit(int resource, const struct rlimit *limit, int r)
     struct size before;
     if (r != 0 || resource != RLIMIT_AS || limit == NULL || limit->rlim_cur >= FT_ADDRESS_SPACE_SMALL || !may_act())
         return r;
-    if (shrink(&before)) /* for good */
+    if (shrink(&before,
+               FT_SEGMENT_BYTES_MIN)) /* for good: also for children, whose own segments lie in the same place */
         let_grow();
     return r;
 }

@@ -127,6 +127,19 @@ def test_memory_taken_away_while_threads_write(tap, how):
     assert summary["dropped"] == summary["dropped_by_cause"]["ring_full"]
 
 
+def test_children_of_a_program_that_limits_its_memory(tap):
+    """What is left of the segment is enough for one of a child's own, and of its child's."""
+    code = ("import os, resource\nresource.setrlimit(resource.RLIMIT_AS, (500_000_000,) * 2)\ndef work(depth):\n"
+            "    for i in range(100):\n        f = open(f'own-{depth}', 'a')\n        f.write('x')\n        f.close()\n"
+            "    pid = os.fork() if depth < 3 else 0\n    if pid:\n        os.waitpid(pid, 0)\n"
+            "    elif depth < 3:\n        work(depth + 1)\n        os._exit(0)\nwork(0)\nos.execv('/bin/cat', ['cat', 'own-3'])\n")
+    trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", code])
+    assert trace.ran.stdout == b"x" * 100 and trace.gaps() == []
+    for depth in range(4):
+        assert trace.file(tap.work / f"own-{depth}")["written_bytes"] == 100
+    assert trace.file(tap.work / "own-3")["read_bytes"] == 100
+
+
 def test_a_daemon_that_is_stopped_when_the_program_starts(tap):
     import signal
     daemon = tap.daemon()
