@@ -11,6 +11,8 @@ void ft_busy_fini(struct ft_busy *busy)
     free(busy->calls);
     free(busy->sorted);
     free(busy->scratch);
+    free(busy->reached[0]);
+    free(busy->reached[1]);
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         ft_intervals_fini(&busy->spans[kind]);
         ft_intervals_fini(&busy->whole.lists[kind]);
@@ -23,12 +25,16 @@ void ft_busy_fini(struct ft_busy *busy)
 void ft_busy_begin(struct ft_busy *busy, struct ft_packed_form form, size_t rows)
 {
     busy->calls_begin = busy->process_count = 0;
-    busy->all_durations = busy->all_moved = 0;
+    busy->all_moved = 0;
     if (busy->call_space < rows + 1) { /* a call that is not wanted is written too */
         busy->call_space = rows + 1;
         busy->calls = ft_cli_realloc(busy->calls, busy->call_space, sizeof(*busy->calls));
         busy->sorted = ft_cli_realloc(busy->sorted, busy->call_space, sizeof(*busy->sorted));
         busy->scratch = ft_cli_realloc(busy->scratch, busy->call_space, sizeof(*busy->scratch));
+        for (int i = 0; i < 2; i++) {
+            size_t marks = busy->call_space / FT_PACKED_MARK_STEP + 1;
+            busy->reached[i] = ft_cli_realloc(busy->reached[i], marks, sizeof(*busy->reached[i]));
+        }
     }
     busy->writer = (struct ft_busy_writer){.form = form, .to = busy->calls};
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
@@ -129,7 +135,8 @@ static struct ft_packed pack_process(struct ft_busy *busy)
     return (struct ft_packed){.items = items,
                               .count = count,
                               .form = writer->form,
-                              .longest = writer->durations,
+                              /* None of the others': rounded down, the sum of their marks is not above this. */
+                              .reached = busy->reached[0] + busy->calls_begin / FT_PACKED_MARK_STEP,
                               .moved = (unsigned)writer->moved,
                               .are_apart = !writer->are_crossed,
                               .sum_ns = writer->sum_ns,
@@ -163,7 +170,6 @@ void ft_busy_end_process(struct ft_busy *busy, uint32_t process)
         put_process(busy, process);
     }
     busy->calls_begin = call_count(busy);
-    busy->all_durations |= busy->writer.durations;
     busy->all_moved |= busy->writer.moved;
     busy->writer = (struct ft_busy_writer){.form = busy->writer.form, .to = busy->writer.to};
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
@@ -182,7 +188,7 @@ static struct ft_packed pack_all(struct ft_busy *busy)
     return (struct ft_packed){.items = items,
                               .count = count,
                               .form = busy->writer.form,
-                              .longest = busy->all_durations,
+                              .reached = busy->reached[1],
                               .moved = (unsigned)busy->all_moved,
                               .has_sides = true};
 }

@@ -23,7 +23,7 @@ struct ft_busy_process {
 struct ft_busy_writer {
     struct ft_packed_form form;
     uint64_t *to;
-    uint64_t durations, moved; /* all bits of the durations, of what moved */
+    uint64_t moved; /* all bits of what moved */
     int64_t sum_ns, moved_ns;
     uint64_t end;     /* of the last one, since the base */
     bool are_crossed; /* one of them began before the one before it had ended */
@@ -32,9 +32,10 @@ struct ft_busy_writer {
 struct ft_busy {
     bool has_processes;                 /* whether they are wanted */
     uint64_t *calls, *sorted, *scratch; /* room for a block's calls each */
+    int64_t *reached[2];                /* marks of these: of the processes, of all */
     size_t call_space, calls_begin;     /* begin: of the process at hand, as those below */
     struct ft_busy_writer writer;
-    uint64_t all_durations, all_moved;         /* of the processes before */
+    uint64_t all_moved;                        /* of the processes before */
     struct ft_intervals spans[FT_SWEEP_COUNT]; /* since the epoch; those of calls: what fits no word */
     size_t spans_begin[FT_SWEEP_COUNT];
     /* the results */
@@ -67,7 +68,6 @@ static inline __attribute__((always_inline)) void ft_busy_add(struct ft_busy_wri
     uint64_t keep = 0 - (uint64_t)is_wanted, dur_kept = dur & keep;
     *writer->to = ft_packed_word(writer->form, start, dur, moved);
     writer->to += is_wanted;
-    writer->durations |= dur_kept;
     writer->moved |= moved & keep;
     writer->sum_ns += (int64_t)dur_kept;
     writer->moved_ns += moved ? (int64_t)dur_kept : 0;

@@ -8,6 +8,8 @@ enum { WORD_BITS = 63, START_BITS_MAX = 37 };
 /* Of the digits that they are sorted by: fewer bits where the counts of each would outnumber the calls. */
 enum { DIGIT_BITS = 11, DIGITS_MAX = 5, FEW_DIGIT_BITS = 8, FEW = 4096, VERY_FEW = 32 };
 _Static_assert(DIGITS_MAX *FEW_DIGIT_BITS >= START_BITS_MAX && DIGIT_BITS > FEW_DIGIT_BITS, "digits");
+/* The highest digits put nearly all in order; what is left is moved one by one, so many places for each on average. */
+enum { HIGH_DIGITS = 2, PLACES_EACH = 2 };
 
 struct ft_packed_form ft_packed_form_of(int64_t start_ns, int64_t end_ns)
 {
@@ -23,14 +25,16 @@ struct ft_packed_form ft_packed_form_of(int64_t start_ns, int64_t end_ns)
 
 bool ft_packed_is_sorted(const uint64_t *items, size_t count)
 {
-    size_t descents = 0;
     for (size_t i = 1; i < count; i++) {
-        descents += items[i] < items[i - 1];
+        if (items[i] < items[i - 1]) {
+            return false;
+        }
     }
-    return descents == 0;
+    return true;
 }
 
-static void insert_each(uint64_t *items, size_t count)
+/* Puts each where it belongs among those before it. False, in no order, where that moves more than `most` places. */
+static bool insert_each(uint64_t *items, size_t count, size_t most)
 {
     for (size_t i = 1; i < count; i++) {
         uint64_t one = items[i];
@@ -39,7 +43,12 @@ static void insert_each(uint64_t *items, size_t count)
             items[at] = items[at - 1];
         }
         items[at] = one;
+        if (i - at > most) {
+            return false;
+        }
+        most -= i - at;
     }
+    return true;
 }
 
 /* How many have each value of each digit; the digits follow each other. Inlined with constants. */
@@ -94,16 +103,11 @@ static void distribute(const uint64_t *items, size_t count, uint64_t *to, unsign
     }
 }
 
-uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_form form, uint64_t *to, uint64_t *spare)
+/* By the digits above `shift`. Which of `to` and `spare` holds the result. */
+static uint64_t *sort_by_digits(const uint64_t *items, size_t count, uint64_t *to, uint64_t *spare, unsigned shift,
+                                unsigned width, unsigned digits)
 {
     uint32_t counts[DIGITS_MAX << DIGIT_BITS];
-    unsigned most = count < FEW ? FEW_DIGIT_BITS : DIGIT_BITS, shift = form.dur_bits + FT_PACKED_MOVED_BITS;
-    unsigned digits = (form.start_bits + most - 1) / most, width = (form.start_bits + digits - 1) / digits;
-    if (count <= VERY_FEW) {
-        memcpy(to, items, count * sizeof(*to));
-        insert_each(to, count);
-        return to;
-    }
     count_digits(items, count, shift, width, digits, counts);
     for (unsigned digit = 0; digit < digits; digit++) {
         distribute(items, count, to, shift + digit * width, width, counts + ((size_t)digit << width));
@@ -113,6 +117,28 @@ uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_f
         items = sorted;
     }
     return spare;
+}
+
+uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_form form, uint64_t *to, uint64_t *spare)
+{
+    unsigned most = count < FEW ? FEW_DIGIT_BITS : DIGIT_BITS, shift = form.dur_bits + FT_PACKED_MOVED_BITS;
+    unsigned digits = (form.start_bits + most - 1) / most, width = (form.start_bits + digits - 1) / digits;
+    if (count <= VERY_FEW) {
+        memcpy(to, items, count * sizeof(*to));
+        insert_each(to, count, SIZE_MAX);
+        return to;
+    }
+    if (digits > HIGH_DIGITS) {
+        unsigned low = form.start_bits - HIGH_DIGITS * most;
+        uint64_t *sorted = sort_by_digits(items, count, to, spare, shift + low, most, HIGH_DIGITS);
+        if (insert_each(sorted, count, count * PLACES_EACH)) {
+            return sorted;
+        }
+        to = sorted == to ? spare : to;
+        spare = sorted;
+        items = sorted;
+    }
+    return sort_by_digits(items, count, to, spare, shift, width, digits);
 }
 
 struct unpacked {
@@ -147,22 +173,40 @@ static inline __attribute__((always_inline)) int64_t grow(int64_t *reached, int6
     return *reached - from;
 }
 
+/* Unions as they grow. */
+struct unions {
+    int64_t io, read, write, move, io_end, read_end, write_end, move_end;
+};
+
 /* Inlined with constants: sides that no call has cost nothing. */
+static inline __attribute__((always_inline)) void measure_part(const struct ft_packed *calls, size_t from, size_t to,
+                                                               bool has_sides, struct unions *unions)
+{
+    struct unions own = *unions;
+    for (size_t i = from; i < to; i++) {
+        struct unpacked call = unpack(calls->items[i], calls->form);
+        own.io += grow(&own.io_end, call.start, call.end, true);
+        own.move += grow(&own.move_end, call.start, call.end, call.moved);
+        own.read += has_sides ? grow(&own.read_end, call.start, call.end, call.moved & FT_PACKED_READ) : 0;
+        own.write += has_sides ? grow(&own.write_end, call.start, call.end, call.moved & FT_PACKED_WRITE) : 0;
+    }
+    *unions = own;
+}
+
 static inline __attribute__((always_inline)) void measure(const struct ft_packed *calls, bool has_sides,
                                                           int64_t total_ns[FT_SWEEP_COUNT])
 {
-    int64_t io = 0, read = 0, write = 0, move = 0, io_end = 0, read_end = 0, write_end = 0, move_end = 0;
-    for (size_t i = 0; i < calls->count; i++) {
-        struct unpacked call = unpack(calls->items[i], calls->form);
-        io += grow(&io_end, call.start, call.end, true);
-        move += grow(&move_end, call.start, call.end, call.moved);
-        read += has_sides ? grow(&read_end, call.start, call.end, call.moved & FT_PACKED_READ) : 0;
-        write += has_sides ? grow(&write_end, call.start, call.end, call.moved & FT_PACKED_WRITE) : 0;
+    struct unions unions = {0};
+    size_t marks = calls->count / FT_PACKED_MARK_STEP;
+    for (size_t mark = 0; mark < marks; mark++) {
+        measure_part(calls, mark * FT_PACKED_MARK_STEP, (mark + 1) * FT_PACKED_MARK_STEP, has_sides, &unions);
+        calls->reached[mark] = unions.io_end;
     }
-    total_ns[FT_SWEEP_IO] = io;
-    total_ns[FT_SWEEP_MOVE] = move;
-    total_ns[FT_SWEEP_READ] = read;
-    total_ns[FT_SWEEP_WRITE] = write;
+    measure_part(calls, marks * FT_PACKED_MARK_STEP, calls->count, has_sides, &unions);
+    total_ns[FT_SWEEP_IO] = unions.io;
+    total_ns[FT_SWEEP_MOVE] = unions.move;
+    total_ns[FT_SWEEP_READ] = unions.read;
+    total_ns[FT_SWEEP_WRITE] = unions.write;
 }
 
 void ft_packed_measure(const struct ft_packed *calls, int64_t total_ns[FT_SWEEP_COUNT])
@@ -217,24 +261,24 @@ static unsigned moved_of(enum ft_sweep_kind kind)
     }
 }
 
-/* First call that may reach above the mark: none is longer than `longest`. */
-static size_t first_above(const struct ft_packed *calls, int64_t mark)
+/* First call that may reach above the mark. */
+static size_t first_above(const struct ft_packed *calls, int64_t mark_ns)
 {
-    unsigned shift = calls->form.dur_bits + FT_PACKED_MOVED_BITS;
-    size_t low = 0, high = calls->count;
-    if (mark == INT64_MIN) {
+    size_t step = calls->are_apart ? 1 : FT_PACKED_MARK_STEP, low = 0, high = calls->count / step;
+    if (mark_ns <= calls->form.base_ns) {
         return 0;
     }
+    int64_t mark = mark_ns - calls->form.base_ns;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int64_t start = (int64_t)(calls->items[middle] >> shift) + calls->form.base_ns;
-        if (start + (int64_t)calls->longest <= mark) {
+        int64_t end = calls->are_apart ? unpack(calls->items[middle], calls->form).end : calls->reached[middle];
+        if (end <= mark) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low;
+    return low * step;
 }
 
 void ft_packed_copy(const struct ft_packed *calls, enum ft_sweep_kind kind, int64_t from, int64_t to_ns,

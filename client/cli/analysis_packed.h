@@ -21,11 +21,14 @@ bool ft_packed_is_sorted(const uint64_t *items, size_t count);
 
 /* Where the first of them begins. There is one. */
 int64_t ft_packed_start(const struct ft_packed *calls);
-/* Lengths of the unions of the kinds of calls, IO to MOVE. */
+/* Lengths of the unions of the kinds of calls, IO to MOVE. Fills in what `reached` points to. */
 void ft_packed_measure(const struct ft_packed *calls, int64_t total_ns[FT_SWEEP_COUNT]);
 /* Length of what all calls, whose union is `total_ns` long, have in common with a normal list. */
 int64_t ft_packed_common(const struct ft_packed *calls, int64_t total_ns, const struct ft_intervals *list);
-/* Appends the union of one kind, as far as it lies in [from, to), as a normal list. `to` is empty or ends below. */
+/*
+ * Appends the union of one kind, as far as it lies in [from, to), as a normal list. `to` is empty or ends below. Calls that
+ * are not apart have been measured, unless all are wanted.
+ */
 void ft_packed_copy(const struct ft_packed *calls, enum ft_sweep_kind kind, int64_t from, int64_t to_ns,
                     struct ft_intervals *to);
 
