@@ -8,8 +8,10 @@ enum { WORD_BITS = 63, START_BITS_MAX = 37 };
 /* Of the digits that they are sorted by: fewer bits where the counts of each would outnumber the calls. */
 enum { DIGIT_BITS = 11, DIGITS_MAX = 5, FEW_DIGIT_BITS = 8, FEW = 4096, VERY_FEW = 32 };
 _Static_assert(DIGITS_MAX *FEW_DIGIT_BITS >= START_BITS_MAX && DIGIT_BITS > FEW_DIGIT_BITS, "digits");
-/* The highest digits put nearly all in order; what is left is moved one by one, so many places for each on average. */
-enum { HIGH_DIGITS = 2, PLACES_EACH = 2 };
+/* Where most starts lie is told by so many of them, but for the first and the last few. */
+enum { SAMPLES = 32, OUTLIERS = 1, MARGIN_PART = 16 };
+/* They are spread over so many buckets at most; then each is moved so many places on average at most. */
+enum { BUCKET_BITS_MAX = 16, PLACES_EACH = 4 };
 
 struct ft_packed_form ft_packed_form_of(int64_t start_ns, int64_t end_ns)
 {
@@ -119,6 +121,61 @@ static uint64_t *sort_by_digits(const uint64_t *items, size_t count, uint64_t *t
     return spare;
 }
 
+/* Starts to buckets. */
+struct spread {
+    uint64_t low, last; /* `last` bucket */
+    unsigned word_shift, shift;
+};
+
+static inline uint64_t bucket_of(struct spread spread, uint64_t word)
+{
+    int64_t above = (int64_t)((word >> spread.word_shift) - spread.low);
+    uint64_t bucket = (uint64_t)(above > 0 ? above : 0) >> spread.shift;
+    return bucket < spread.last ? bucket : spread.last;
+}
+
+/* So that a bucket has about one. A call that began long before all others takes no room from them. */
+static struct spread find_spread(const uint64_t *items, size_t count, unsigned word_shift)
+{
+    uint64_t samples[SAMPLES];
+    unsigned width = 63 - (unsigned)__builtin_clzll(count);
+    width = width < BUCKET_BITS_MAX ? width : BUCKET_BITS_MAX;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        samples[i] = items[i * count / SAMPLES] >> word_shift;
+    }
+    insert_each(samples, SAMPLES, SIZE_MAX);
+    uint64_t first = samples[OUTLIERS], last = samples[SAMPLES - 1 - OUTLIERS], margin = (last - first) / MARGIN_PART + 1;
+    uint64_t low = first > margin ? first - margin : 0;
+    unsigned bits = 64 - (unsigned)__builtin_clzll(last + margin - low);
+    return (struct spread){.low = low,
+                           .last = (UINT64_C(1) << width) - 1,
+                           .word_shift = word_shift,
+                           .shift = bits > width ? bits - width : 0};
+}
+
+/*
+ * Calls come thread by thread, each thread's in order: one distribution goes through the buckets once for each thread, from
+ * the first to the last, and leaves little to do.
+ */
+static bool sort_by_buckets(const uint64_t *items, size_t count, uint64_t *to, unsigned word_shift)
+{
+    uint32_t ends[1 << BUCKET_BITS_MAX], sum = 0;
+    struct spread spread = find_spread(items, count, word_shift);
+    memset(ends, 0, (spread.last + 1) * sizeof(ends[0]));
+    for (size_t i = 0; i < count; i++) {
+        ends[bucket_of(spread, items[i])]++;
+    }
+    for (size_t bucket = 0; bucket <= spread.last; bucket++) {
+        uint32_t here = ends[bucket];
+        ends[bucket] = sum;
+        sum += here;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[ends[bucket_of(spread, items[i])]++] = items[i];
+    }
+    return insert_each(to, count, count * PLACES_EACH);
+}
+
 uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_form form, uint64_t *to, uint64_t *spare)
 {
     unsigned most = count < FEW ? FEW_DIGIT_BITS : DIGIT_BITS, shift = form.dur_bits + FT_PACKED_MOVED_BITS;
@@ -128,17 +185,7 @@ uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_f
         insert_each(to, count, SIZE_MAX);
         return to;
     }
-    if (digits > HIGH_DIGITS) {
-        unsigned low = form.start_bits - HIGH_DIGITS * most;
-        uint64_t *sorted = sort_by_digits(items, count, to, spare, shift + low, most, HIGH_DIGITS);
-        if (insert_each(sorted, count, count * PLACES_EACH)) {
-            return sorted;
-        }
-        to = sorted == to ? spare : to;
-        spare = sorted;
-        items = sorted;
-    }
-    return sort_by_digits(items, count, to, spare, shift, width, digits);
+    return sort_by_buckets(items, count, to, shift) ? to : sort_by_digits(items, count, to, spare, shift, width, digits);
 }
 
 struct unpacked {
