@@ -92,9 +92,10 @@ struct ft_packed {
     const uint64_t *items; /* in order of start */
     size_t count;
     struct ft_packed_form form;
-    int64_t *reached; /* once measured: where the latest of the first n * FT_PACKED_MARK_STEP ends, since the base, n >= 1 */
-    unsigned moved;   /* what any of them moved */
-    bool has_sides;   /* whether READ and WRITE are wanted, too */
+    int64_t *
+        reached; /* once measured: where the latest of the first n * FT_PACKED_MARK_STEP ends, since the base, n >= 1 */
+    unsigned moved; /* what any of them moved */
+    bool has_sides; /* whether READ and WRITE are wanted, too */
     /* Whether none begins before the one before it has ended: then sums of their durations tell their unions. */
     bool are_apart;
     int64_t sum_ns, moved_ns; /* of all; of those that moved something */

@@ -144,7 +144,8 @@ static struct spread find_spread(const uint64_t *items, size_t count, unsigned w
         samples[i] = items[i * count / SAMPLES] >> word_shift;
     }
     insert_each(samples, SAMPLES, SIZE_MAX);
-    uint64_t first = samples[OUTLIERS], last = samples[SAMPLES - 1 - OUTLIERS], margin = (last - first) / MARGIN_PART + 1;
+    uint64_t first = samples[OUTLIERS], last = samples[SAMPLES - 1 - OUTLIERS],
+             margin = (last - first) / MARGIN_PART + 1;
     uint64_t low = first > margin ? first - margin : 0;
     unsigned bits = 64 - (unsigned)__builtin_clzll(last + margin - low);
     return (struct spread){.low = low,
@@ -185,7 +186,8 @@ uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_f
         insert_each(to, count, SIZE_MAX);
         return to;
     }
-    return sort_by_buckets(items, count, to, shift) ? to : sort_by_digits(items, count, to, spare, shift, width, digits);
+    return sort_by_buckets(items, count, to, shift) ? to
+                                                    : sort_by_digits(items, count, to, spare, shift, width, digits);
 }
 
 struct unpacked {

@@ -53,18 +53,21 @@ struct ft_scan_effect ft_scan_effect_of(const struct ft_scan_call *call, unsigne
                                         bool is_memory)
 {
     unsigned mask = ft_count_of(call->group, file_class, file2_class);
-    unsigned moved = mask | (mask & FT_COUNT_METADATA ? call->stream : 0u);
+    unsigned moved = (mask | (mask & FT_COUNT_METADATA ? call->stream : 0u)) & (FT_COUNT_READ | FT_COUNT_WRITE);
+    unsigned kernel_sides = is_memory ? 0u : call->stream ? 1u : call->kernel_sides;
+    bool is_move = moved || mask & (FT_COUNT_READ | FT_COUNT_WRITE) || kernel_sides || call->side <= FT_SIDE_WRITE ||
+                   call->bytes_side <= FT_SIDE_WRITE;
     return (struct ft_scan_effect){
         .mask = (uint8_t)mask,
-        .moved = (uint8_t)(moved & (FT_COUNT_READ | FT_COUNT_WRITE)),
-        .kernel_sides = is_memory      ? 0
-                        : call->stream ? 1
-                                       : call->kernel_sides,
+        .moved = (uint8_t)moved,
+        .kernel_sides = (uint8_t)kernel_sides,
         .side = call->side,
         .bytes_side = call->bytes_side,
-        .is_io = (mask & FT_COUNT_IO) != 0,
-        .is_request = mask == FT_COUNT_READ || mask == FT_COUNT_WRITE,
-        .is_open = call->is_open,
+        .flags = (uint8_t)((mask & FT_COUNT_IO ? FT_SCAN_IS_IO : 0) |
+                           (mask == FT_COUNT_READ || mask == FT_COUNT_WRITE ? FT_SCAN_IS_REQUEST : 0) |
+                           (call->is_open ? FT_SCAN_IS_OPEN : 0) |
+                           (call->side == FT_SIDE_METADATA ? FT_SCAN_IS_METADATA : 0) |
+                           (is_move ? FT_SCAN_IS_MOVE : 0) | (call->reuse != FT_REUSE_NONE ? FT_SCAN_IS_NAMING : 0)),
     };
 }
 

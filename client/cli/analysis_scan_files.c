@@ -19,15 +19,19 @@ void ft_scan_files_fini(struct ft_scan_files *files)
 {
     free(files->places);
     free(files->items);
+    free(files->moved);
     memset(files, 0, sizeof(*files));
 }
 
 void ft_scan_files_begin(struct ft_scan_files *files, const struct ft_entry_ref *refs, uint32_t file_max)
 {
-    if (files->count > 0) {
-        memset(files->items, 0, files->count * sizeof(*files->items));
+    if (files->stamp == UINT32_MAX >> FT_SCAN_PLACE_BITS) {
+        memset(files->places, 0, files->place_count * sizeof(*files->places));
+        files->stamp = 0;
     }
+    files->stamp++;
     files->count = 0;
+    files->moved_count = 1;
     files->refs = refs;
     files->file_max = file_max;
 }
@@ -39,17 +43,27 @@ uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id)
     if (files->count == files->space) {
         files->space = files->space ? files->space * 2 : ITEMS_MIN;
         files->items = ft_cli_realloc(files->items, files->space, sizeof(*files->items));
-        memset(files->items + files->count, 0, (files->space - files->count) * sizeof(*files->items));
     }
-    struct ft_scan_file *item = &files->items[files->count]; /* zeros */
-    item->id = id;
-    item->entry = ref->entry;
-    item->file_class = ref->file_class;
-    item->is_identified = ref->is_identified;
-    item->is_memory = ref->is_memory;
-    item->first_ns = INT64_MAX;
-    files->places[id] = (uint32_t)files->count;
+    files->items[files->count] =
+        (struct ft_scan_file){.id = id,
+                              .entry = ref->entry,
+                              .file_class = ref->file_class,
+                              .variant = (uint8_t)ft_scan_variant(ref->file_class, ref->is_memory),
+                              .is_identified = ref->is_identified,
+                              .is_memory = ref->is_memory,
+                              .first_ns = INT64_MAX};
+    files->places[id] = files->stamp << FT_SCAN_PLACE_BITS | (uint32_t)files->count;
     return (uint32_t)files->count++;
+}
+
+uint32_t ft_scan_files_add_moved(struct ft_scan_files *files)
+{
+    if (files->moved_count >= files->moved_space) {
+        files->moved_space = files->moved_space ? files->moved_space * 2 : ITEMS_MIN;
+        files->moved = ft_cli_realloc(files->moved, files->moved_space, sizeof(*files->moved));
+    }
+    files->moved[files->moved_count] = (struct ft_scan_moved){0};
+    return (uint32_t)files->moved_count++;
 }
 
 void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from)
@@ -76,14 +90,18 @@ static void add_item(const struct ft_scan_file *item, struct ft_file_sum *to, in
     to->events += item->events;
     to->errors += item->errors;
     to->opens += item->opens;
-    to->reads += item->count[FT_SIDE_READ];
-    to->writes += item->count[FT_SIDE_WRITE];
-    to->metadata += item->count[FT_SIDE_METADATA];
-    to->read_bytes += item->bytes[FT_SIDE_READ];
-    to->written_bytes += item->bytes[FT_SIDE_WRITE];
-    to->read_time_ns += item->time_ns[FT_SIDE_READ];
-    to->write_time_ns += item->time_ns[FT_SIDE_WRITE];
-    to->metadata_time_ns += item->time_ns[FT_SIDE_METADATA];
+    to->metadata += item->metadata;
+    to->metadata_time_ns += item->metadata_time_ns;
+}
+
+static void add_moved(const struct ft_scan_moved *moved, struct ft_file_sum *to)
+{
+    to->reads += moved->count[FT_SIDE_READ];
+    to->writes += moved->count[FT_SIDE_WRITE];
+    to->read_bytes += moved->bytes[FT_SIDE_READ];
+    to->written_bytes += moved->bytes[FT_SIDE_WRITE];
+    to->read_time_ns += moved->time_ns[FT_SIDE_READ];
+    to->write_time_ns += moved->time_ns[FT_SIDE_WRITE];
 }
 
 void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sum *sums, int64_t realtime_offset_ns)
@@ -96,6 +114,9 @@ void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sum 
         }
         if (entry != FT_ENTRY_NONE) {
             add_item(&files->items[i], &sums[entry], realtime_offset_ns);
+        }
+        if (entry != FT_ENTRY_NONE && files->items[i].moved) {
+            add_moved(&files->moved[files->items[i].moved], &sums[entry]);
         }
     }
 }

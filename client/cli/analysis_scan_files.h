@@ -8,6 +8,9 @@
 
 #include "client/cli/analysis_entries.h"
 
+/* Of files, as far as calls count for them differently. */
+enum { FT_SCAN_VARIANTS = 8 };
+
 struct ft_file_sum {
     int64_t first_ns; /* first event that is known to be this file's, since the epoch; INT64_MAX: none */
     uint64_t events;  /* all of this file's, whatever they are */
@@ -17,28 +20,46 @@ struct ft_file_sum {
     uint32_t processes; /* that touched it */
 };
 
-/* What a call adds to. NONE is written too, so that there is no branch, and never read. */
+/* What a call adds to. METADATA and NONE are written too, so that there is no branch, and never read. */
 enum ft_side { FT_SIDE_READ, FT_SIDE_WRITE, FT_SIDE_METADATA, FT_SIDE_NONE, FT_SIDE_COUNT };
 
-struct ft_scan_file {
-    uint32_t id;        /* of the block's reader */
-    uint32_t run;       /* in which it was touched last; 0: none */
-    uint32_t entry;     /* FT_ENTRY_NONE: none */
-    uint8_t file_class; /* enum ft_file_class */
-    bool is_identified, is_memory;
-    int64_t first_ns; /* monotonic; INT64_MAX: none; of files that are not identified it says nothing */
+/* What was read and written of a file. */
+struct ft_scan_moved {
     uint64_t time_ns[FT_SIDE_COUNT], bytes[FT_SIDE_COUNT];
-    uint32_t count[FT_SIDE_COUNT], events, errors, opens;
+    uint32_t count[FT_SIDE_COUNT];
 };
 
+struct ft_scan_file {
+    uint32_t id;              /* of the block's reader */
+    uint32_t run, second_run; /* in which it was touched last, as the first and the second file of a call; 0: none */
+    uint32_t entry;           /* FT_ENTRY_NONE: none */
+    uint32_t moved;           /* where it stands in `moved`, see ft_scan_files_moved(); 0: nothing yet */
+    uint8_t file_class;       /* enum ft_file_class */
+    uint8_t variant;          /* ft_scan_variant() */
+    bool is_identified, is_memory;
+    int64_t first_ns; /* monotonic; INT64_MAX: none; of files that are not identified it says nothing */
+    uint64_t metadata_time_ns;
+    uint32_t metadata, events, errors, opens;
+};
+
+enum { FT_SCAN_PLACE_BITS = 18, FT_SCAN_PLACE_MASK = (1 << FT_SCAN_PLACE_BITS) - 1 };
+
 struct ft_scan_files {
-    uint32_t *places; /* by file id: where it may stand in `items`; what stands there says whether it does */
+    uint32_t *places; /* by file id: the block's stamp, then, where it is this block's, where it stands in `items` */
     size_t place_count;
+    uint32_t stamp;
     struct ft_scan_file *items;
     size_t count, space;
+    struct ft_scan_moved *moved; /* the first one is nobody's */
+    size_t moved_count, moved_space;
     const struct ft_entry_ref *refs; /* of the block's reader, by file id up to file_max */
     uint32_t file_max;
 };
+
+static inline unsigned ft_scan_variant(unsigned file_class, bool is_memory)
+{
+    return (file_class | (unsigned)is_memory << 2) % FT_SCAN_VARIANTS;
+}
 
 /* For readers with file ids below `place_count`. */
 void ft_scan_files_init(struct ft_scan_files *files, size_t place_count);
@@ -46,33 +67,24 @@ void ft_scan_files_fini(struct ft_scan_files *files);
 void ft_scan_files_begin(struct ft_scan_files *files, const struct ft_entry_ref *refs, uint32_t file_max);
 /* Index of a file that was not there yet. */
 uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id);
+/* Place of a file of which nothing was read or written yet. */
+uint32_t ft_scan_files_add_moved(struct ft_scan_files *files);
 
 /* Index of a file's item. Ids without a record share one. */
 static inline uint32_t ft_scan_files_at(struct ft_scan_files *files, uint32_t id)
 {
     id = id <= files->file_max ? id : files->file_max + 1;
     uint32_t place = files->places[id];
-    return place < files->count && files->items[place].id == id ? place : ft_scan_files_add(files, id);
+    return place >> FT_SCAN_PLACE_BITS == files->stamp ? place & FT_SCAN_PLACE_MASK : ft_scan_files_add(files, id);
 }
 
-/* An id that is needed soon; the second time, its item. */
-static inline void ft_scan_files_fetch(const struct ft_scan_files *files, uint32_t id)
+/* Valid until the next file's. */
+static inline struct ft_scan_moved *ft_scan_files_moved(struct ft_scan_files *files, struct ft_scan_file *file)
 {
-    if (id <= files->file_max) {
-        __builtin_prefetch(&files->places[id]);
+    if (file->moved == 0) {
+        file->moved = ft_scan_files_add_moved(files);
     }
-}
-
-static inline void ft_scan_files_fetch_item(const struct ft_scan_files *files, uint32_t id)
-{
-    uint32_t place = id <= files->file_max ? files->places[id] : UINT32_MAX;
-    if (place < files->count) {
-        const char *item = (const char *)&files->items[place];
-        __builtin_prefetch(item);
-        __builtin_prefetch(item + sizeof(struct ft_scan_file) - 1);
-    } else if (id <= files->file_max) {
-        __builtin_prefetch(&files->refs[id]);
-    }
+    return &files->moved[file->moved];
 }
 
 /* Adds everything but `processes`. */

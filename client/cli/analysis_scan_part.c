@@ -24,6 +24,7 @@ void ft_scan_part_fini(struct ft_scan_part *part)
 {
     ft_scan_files_fini(&part->files);
     ft_busy_fini(&part->busy);
+    free(part->file_at);
     free(part->run_files);
     free(part->order);
     free(part->accesses);
@@ -84,6 +85,20 @@ static void begin_block(struct ft_scan_part *part, size_t reader, const struct f
     }
 }
 
+/* Where each row's file stands: by itself, since it is a matter of looking up much that is far away. */
+static void find_files(struct ft_scan_part *part, const struct ft_rows *rows)
+{
+    struct ft_scan_files *files = &part->files;
+    if (part->file_at_space < rows->count + FT_SCAN_AHEAD) {
+        part->file_at_space = rows->count + FT_SCAN_AHEAD;
+        part->file_at = ft_cli_realloc(part->file_at, part->file_at_space, sizeof(*part->file_at));
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        part->file_at[i] = ft_scan_files_at(files, rows->file[i]);
+    }
+    memset(part->file_at + rows->count, 0, FT_SCAN_AHEAD * sizeof(*part->file_at));
+}
+
 static int compare(const void *a_untyped, const void *b_untyped)
 {
     const struct ft_scan_order *a = a_untyped, *b = b_untyped;
@@ -108,6 +123,7 @@ void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_
                       const struct ft_rows *rows)
 {
     begin_block(part, reader, head, rows);
+    find_files(part, rows);
     order_runs(part, rows);
     for (size_t r = 0; r < rows->run_count; r++) {
         uint32_t process = part->order[r].process;

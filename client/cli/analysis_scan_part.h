@@ -20,24 +20,26 @@ struct ft_scan_call {
 
 /* What a call adds to, by the classes of its files. */
 struct ft_scan_effect {
-    uint8_t mask;                    /* FT_COUNT_* */
-    uint8_t moved;                   /* FT_COUNT_READ or _WRITE: where its bytes go in the process's sums */
-    uint8_t kernel_sides;            /* 0 of memory */
-    uint8_t side, bytes_side;        /* as in ft_scan_call */
-    bool is_io, is_request, is_open; /* is_request: what has a place in the order of accesses */
+    _Alignas(8) uint8_t mask; /* FT_COUNT_* */
+    uint8_t moved;            /* FT_COUNT_READ or _WRITE: where its bytes go in the process's sums */
+    uint8_t kernel_sides;     /* 0 of memory */
+    uint8_t side, bytes_side; /* as in ft_scan_call */
+    uint8_t flags;            /* FT_SCAN_IS_* */
 };
 
-enum { FT_SCAN_VARIANTS = 8 };
+enum {
+    FT_SCAN_IS_IO = 1,
+    FT_SCAN_IS_REQUEST = 2, /* what has a place in the order of accesses */
+    FT_SCAN_IS_OPEN = 4,
+    FT_SCAN_IS_METADATA = 8, /* of `side` */
+    FT_SCAN_IS_MOVE = 16,    /* may add to more than events, errors, opens, metadata and times of I/O */
+    FT_SCAN_IS_NAMING = 32,  /* removes, renames or links */
+};
 
 struct ft_scan_calls {
     struct ft_scan_call calls[FT_TRACE_CALL_MAX];
     struct ft_scan_effect effects[FT_SCAN_VARIANTS][FT_TRACE_CALL_MAX]; /* of calls without a second file */
 };
-
-static inline unsigned ft_scan_variant(unsigned file_class, bool is_memory)
-{
-    return (file_class | (unsigned)is_memory << 2) % FT_SCAN_VARIANTS;
-}
 
 /* What all threads read, and add to. */
 struct ft_scan_work {
@@ -52,6 +54,8 @@ struct ft_scan_work {
     unsigned parts;
 };
 
+enum { FT_SCAN_AHEAD = 16 };
+
 struct ft_scan_part {
     struct ft_scan_work *work;
     /* of the block at hand */
@@ -61,6 +65,8 @@ struct ft_scan_part {
     const struct ft_scan_effect (*effects)[FT_TRACE_CALL_MAX];
     int64_t realtime_offset_ns, base_ns; /* base: monotonic */
     struct ft_scan_files files;
+    uint32_t *file_at; /* of each row: where its file stands in `files`; FT_SCAN_AHEAD more are zeros */
+    size_t file_at_space;
     uint32_t *run_files; /* entries that the run at hand touched, each once */
     size_t run_file_count, run_file_space;
     uint32_t run; /* counted from 1 */

@@ -14,9 +14,6 @@
 #define MOVED (FT_PACKED_READ | FT_PACKED_WRITE)
 _Static_assert((int)FT_COUNT_READ == (int)FT_PACKED_READ && (int)FT_COUNT_WRITE == (int)FT_PACKED_WRITE, "moved");
 
-/* Rows ahead whose file is fetched into the cache: where it stands, then the item itself. */
-enum { AHEAD = 24, AHEAD_ITEM = 8 };
-
 static int64_t clamp(int64_t time_ns)
 {
     return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
@@ -67,10 +64,8 @@ static void note_names(struct ft_scan_part *part, unsigned reuse, uint32_t file,
     mark_path(part, entry2, false, ts_ns);
 }
 
-/* The first time in this run. */
-static void touch(struct ft_scan_part *part, struct ft_scan_file *file)
+static void keep_touched(struct ft_scan_part *part, const struct ft_scan_file *file)
 {
-    file->run = part->run;
     if (file->entry == FT_ENTRY_NONE) {
         return;
     }
@@ -81,21 +76,33 @@ static void touch(struct ft_scan_part *part, struct ft_scan_file *file)
     part->run_files[part->run_file_count++] = file->entry;
 }
 
+/* The first time in this run, which is in order of start. */
+static void touch(struct ft_scan_part *part, struct ft_scan_file *file, int64_t start_ns)
+{
+    file->first_ns = start_ns < file->first_ns ? start_ns : file->first_ns;
+    file->run = part->run;
+    if (file->second_run != part->run) {
+        keep_touched(part, file);
+    }
+}
+
 /* The second file of a call. Its class. */
 static unsigned add_second(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t entry)
 {
     struct ft_scan_file *file = file_at(part, rows->file2[i]);
     if (file->entry != entry) {
         file->events++;
-        if (file->run != part->run) {
-            touch(part, file);
+        if (file->run != part->run && file->second_run != part->run) {
+            keep_touched(part, file);
         }
+        file->second_run = part->run;
     }
     if (part->calls[rows->call[i]].is_transfer) {
+        struct ft_scan_moved *moved = ft_scan_files_moved(&part->files, file);
         file->errors += rows->err[i] != 0;
-        file->count[FT_SIDE_WRITE]++;
-        file->bytes[FT_SIDE_WRITE] += rows->bytes[i];
-        file->time_ns[FT_SIDE_WRITE] += (uint64_t)rows->dur_ns[i];
+        moved->count[FT_SIDE_WRITE]++;
+        moved->bytes[FT_SIDE_WRITE] += rows->bytes[i];
+        moved->time_ns[FT_SIDE_WRITE] += (uint64_t)rows->dur_ns[i];
     }
     return file->file_class;
 }
@@ -107,15 +114,14 @@ static void add_long(struct ft_scan_part *part, int64_t start_ns, int64_t dur_ns
 }
 
 static inline __attribute__((always_inline)) void add_busy(struct ft_scan_part *part, struct ft_busy_writer *writer,
-                                                           int64_t start_ns, int64_t dur_ns,
-                                                           struct ft_scan_effect effect)
+                                                           int64_t start_ns, int64_t dur_ns, bool is_io, unsigned moved)
 {
     uint64_t start = (uint64_t)start_ns - (uint64_t)part->base_ns;
-    bool is_wanted = effect.is_io & (dur_ns > 0);
-    if (ft_packed_fits(writer->form, start, (uint64_t)dur_ns)) {
-        ft_busy_add(writer, start, (uint64_t)dur_ns, effect.mask & MOVED, is_wanted);
+    bool is_wanted = is_io & (dur_ns > 0);
+    if (__builtin_expect(ft_packed_fits(writer->form, start, (uint64_t)dur_ns), true)) {
+        ft_busy_add(writer, start, (uint64_t)dur_ns, moved, is_wanted);
     } else if (is_wanted) {
-        add_long(part, start_ns, dur_ns, effect.mask);
+        add_long(part, start_ns, dur_ns, moved);
     }
 }
 
@@ -133,81 +139,72 @@ static inline void add_access(struct ft_scan_part *part, const struct ft_rows *r
 struct run {
     struct ft_process_sum sum;
     struct ft_busy_writer writer;
+    uint32_t number;
     bool has_access;
 };
 
-static inline __attribute__((always_inline)) void add_row(struct ft_scan_part *part, const struct ft_rows *rows,
-                                                          size_t i, struct ft_scan_file *file,
-                                                          struct ft_scan_effect effect, struct run *run,
-                                                          bool has_access)
+/* What moves data, or may. */
+static inline __attribute__((always_inline)) void add_move(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                           size_t i, struct ft_scan_file *file,
+                                                           struct ft_scan_effect effect, struct run *run)
 {
+    struct ft_scan_moved *moved = ft_scan_files_moved(&part->files, file);
     struct ft_process_sum *sum = &run->sum;
-    uint64_t time_ns = (uint64_t)rows->dur_ns[i], bytes = rows->bytes[i];
-    bool is_error = rows->err[i] != 0;
-    file->first_ns = rows->start_ns[i] < file->first_ns ? rows->start_ns[i] : file->first_ns;
-    file->errors += is_error;
-    file->opens += effect.is_open & !is_error;
-    file->count[effect.side]++;
-    file->time_ns[effect.side] += time_ns;
-    file->bytes[effect.bytes_side] += bytes;
-    sum->io_time_ns += effect.is_io ? time_ns : 0;
+    uint64_t bytes = rows->bytes[i];
+    moved->count[effect.side]++;
+    moved->time_ns[effect.side] += (uint64_t)rows->dur_ns[i];
+    moved->bytes[effect.bytes_side] += bytes;
     sum->read_bytes += effect.moved & FT_COUNT_READ ? bytes : 0;
     sum->written_bytes += effect.moved & FT_COUNT_WRITE ? bytes : 0;
     sum->kernel_like_bytes += effect.kernel_sides * bytes;
-    add_busy(part, &run->writer, rows->start_ns[i], rows->dur_ns[i], effect);
-    if (has_access && effect.is_request) {
+    add_busy(part, &run->writer, rows->start_ns[i], rows->dur_ns[i], effect.flags & FT_SCAN_IS_IO, effect.mask & MOVED);
+    if (run->has_access && effect.flags & FT_SCAN_IS_REQUEST && file->entry != FT_ENTRY_NONE) {
         add_access(part, rows, i, effect.mask == FT_COUNT_WRITE, file->entry);
     }
 }
 
+static inline __attribute__((always_inline)) void add_row(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                          size_t i, struct ft_scan_file *file,
+                                                          struct ft_scan_effect effect, struct run *run)
+{
+    uint64_t time_ns = (uint64_t)rows->dur_ns[i];
+    bool is_error = rows->err[i] != 0, is_io = effect.flags & FT_SCAN_IS_IO;
+    if (file->run != run->number) {
+        touch(part, file, rows->start_ns[i]);
+    }
+    file->events++;
+    file->errors += is_error;
+    file->opens += (effect.flags & FT_SCAN_IS_OPEN) != 0 && !is_error;
+    file->metadata += (effect.flags & FT_SCAN_IS_METADATA) != 0;
+    file->metadata_time_ns += effect.flags & FT_SCAN_IS_METADATA ? time_ns : 0;
+    run->sum.io_time_ns += is_io ? time_ns : 0;
+    if (effect.flags & FT_SCAN_IS_MOVE) {
+        add_move(part, rows, i, file, effect, run);
+    } else {
+        add_busy(part, &run->writer, rows->start_ns[i], rows->dur_ns[i], is_io, 0);
+    }
+}
+
 /* A call with a second file, whose class has a say in what it adds to. */
-static inline __attribute__((always_inline)) void add_pair(struct ft_scan_part *part, const struct ft_rows *rows,
-                                                           size_t i, struct run *run)
+static void add_pair(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, struct run *run)
 {
     const struct ft_scan_call *call = &part->calls[rows->call[i]];
-    unsigned second = add_second(part, rows, i, file_at(part, rows->file[i])->entry);
-    struct ft_scan_file *file = file_at(part, rows->file[i]);
-    struct ft_scan_effect effect = ft_scan_effect_of(call, file->file_class, second, file->is_memory);
-    file->events++;
-    if (file->run != part->run) {
-        touch(part, file);
-    }
-    add_row(part, rows, i, file, effect, run, run->has_access && file->entry != FT_ENTRY_NONE);
+    uint32_t at = part->file_at[i];
+    unsigned second = add_second(part, rows, i, part->files.items[at].entry);
+    struct ft_scan_file *file = &part->files.items[at];
+    add_row(part, rows, i, file, ft_scan_effect_of(call, file->file_class, second, file->is_memory), run);
     if (call->reuse != FT_REUSE_NONE && rows->err[i] == 0) {
         note_names(part, call->reuse, rows->file[i], rows->file2[i], rows->start_ns[i]);
     }
 }
 
-/* Rows of one file after the other. Returns the first row that is not such. */
-static inline __attribute__((always_inline)) size_t add_streak(struct ft_scan_part *part, const struct ft_rows *rows,
-                                                               size_t i, size_t last, struct run *run)
+/* Rows that are not calls with one file. */
+static void add_other(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, struct run *run)
 {
-    uint32_t id = rows->file[i];
-    size_t begin = i;
-    struct ft_scan_file *file = file_at(part, id);
-    const struct ft_scan_effect *effects = part->effects[ft_scan_variant(file->file_class, file->is_memory)];
-    bool has_access = run->has_access && file->entry != FT_ENTRY_NONE;
-    if (file->run != part->run) {
-        touch(part, file);
-    }
-    do {
-        unsigned call = rows->call[i];
-        add_row(part, rows, i, file, effects[call], run, has_access);
-        if (part->calls[call].reuse != FT_REUSE_NONE && rows->err[i] == 0) {
-            note_names(part, part->calls[call].reuse, id, 0, rows->start_ns[i]);
-            file = file_at(part, id);
-        }
-        i++;
-    } while (i < last && rows->file[i] == id && rows->file2[i] == 0 && rows->kind[i] == FT_EVENT_CALL);
-    file->events += (uint32_t)(i - begin);
-    return i;
-}
-
-static void fetch_ahead(struct ft_scan_part *part, const struct ft_rows *rows, size_t i)
-{
-    if (i + AHEAD < rows->count) {
-        ft_scan_files_fetch(&part->files, rows->file[i + AHEAD]);
-        ft_scan_files_fetch_item(&part->files, rows->file[i + AHEAD_ITEM]);
+    if (rows->kind[i] == FT_EVENT_CALL) {
+        add_pair(part, rows, i, run);
+    } else if (rows->kind[i] == FT_EVENT_SPAN && rows->category) {
+        add_span(part, rows, i);
     }
 }
 
@@ -215,19 +212,25 @@ void ft_scan_rows_add(struct ft_scan_part *part, const struct ft_rows *of_block,
                       struct ft_process_sum *sum)
 {
     const struct ft_rows own = *of_block, *rows = &own;
-    struct run run = {.writer = part->busy.writer, .has_access = part->work->parts & FT_SCAN_ACCESS};
-    for (size_t i = which->first, last = i + which->count; i < last;) {
-        fetch_ahead(part, rows, i);
-        if (rows->kind[i] == FT_EVENT_CALL && rows->file2[i] == 0) {
-            i = add_streak(part, rows, i, last, &run);
+    const struct ft_scan_effect(*effects)[FT_TRACE_CALL_MAX] = part->effects;
+    const uint32_t *file_at = part->file_at;
+    struct ft_scan_file *files = part->files.items;
+    struct run run = {
+        .writer = part->busy.writer, .number = part->run, .has_access = part->work->parts & FT_SCAN_ACCESS};
+    for (size_t i = which->first, last = i + which->count; i < last; i++) {
+        __builtin_prefetch(&files[file_at[i + FT_SCAN_AHEAD]]);
+        if (__builtin_expect((rows->kind[i] | rows->file2[i]) != 0, false)) {
+            add_other(part, rows, i, &run);
+            files = part->files.items;
             continue;
         }
-        if (rows->kind[i] == FT_EVENT_CALL) {
-            add_pair(part, rows, i, &run);
-        } else if (rows->kind[i] == FT_EVENT_SPAN && rows->category) {
-            add_span(part, rows, i);
+        struct ft_scan_file *file = &files[file_at[i]];
+        struct ft_scan_effect effect = effects[file->variant][rows->call[i]];
+        add_row(part, rows, i, file, effect, &run);
+        if (effect.flags & FT_SCAN_IS_NAMING && rows->err[i] == 0) {
+            note_names(part, part->calls[rows->call[i]].reuse, rows->file[i], 0, rows->start_ns[i]);
+            files = part->files.items;
         }
-        i++;
     }
     part->busy.writer = run.writer;
     ft_process_sum_add(sum, &run.sum);

@@ -27,13 +27,16 @@ static struct ft_scan_file *file_at(struct sums *sums, uint32_t id)
     return &sums->files.items[at];
 }
 
-static void add_side(struct ft_scan_file *file, enum ft_side side, enum ft_side bytes_side, const struct ft_rows *rows,
-                     size_t i)
+static void add_side(struct sums *sums, struct ft_scan_file *file, enum ft_side side, enum ft_side bytes_side,
+                     const struct ft_rows *rows, size_t i)
 {
+    struct ft_scan_moved *moved = ft_scan_files_moved(&sums->files, file);
     file->errors += (uint32_t)rows->result[i];
-    file->count[side] += (uint32_t)rows->arg[i];
-    file->time_ns[side] += (uint64_t)rows->dur_ns[i];
-    file->bytes[bytes_side] += rows->bytes[i];
+    file->metadata += side == FT_SIDE_METADATA ? (uint32_t)rows->arg[i] : 0;
+    file->metadata_time_ns += side == FT_SIDE_METADATA ? (uint64_t)rows->dur_ns[i] : 0;
+    moved->count[side] += (uint32_t)rows->arg[i];
+    moved->time_ns[side] += (uint64_t)rows->dur_ns[i];
+    moved->bytes[bytes_side] += rows->bytes[i];
 }
 
 /* Its class. */
@@ -45,7 +48,7 @@ static unsigned add_second(struct sums *sums, const struct ft_rows *rows, size_t
         touch(sums, process, file->entry);
     }
     if (sums->calls[rows->call[i]].is_transfer) {
-        add_side(file, FT_SIDE_WRITE, FT_SIDE_WRITE, rows, i);
+        add_side(sums, file, FT_SIDE_WRITE, FT_SIDE_WRITE, rows, i);
     }
     return file->file_class;
 }
@@ -79,7 +82,7 @@ static void add_row(struct sums *sums, const struct ft_rows *rows, size_t i, uin
     file->first_ns = file->is_identified && rows->start_ns[i] < file->first_ns ? rows->start_ns[i] : file->first_ns;
     file->events += (uint32_t)rows->arg[i];
     file->opens += call->is_open ? (uint32_t)(rows->arg[i] - (uint64_t)rows->result[i]) : 0;
-    add_side(file, call->side, call->bytes_side, rows, i);
+    add_side(sums, file, call->side, call->bytes_side, rows, i);
     touch(sums, process, entry);
     if (process != FT_TRACE_SET_NONE) {
         unsigned mask = is_call ? ft_count_of(call->group, first, second) : 0;
