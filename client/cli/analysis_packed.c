@@ -8,10 +8,8 @@ enum { WORD_BITS = 63, START_BITS_MAX = 37 };
 /* Of the digits that they are sorted by: fewer bits where the counts of each would outnumber the calls. */
 enum { DIGIT_BITS = 11, DIGITS_MAX = 5, FEW_DIGIT_BITS = 8, FEW = 4096, VERY_FEW = 32 };
 _Static_assert(DIGITS_MAX *FEW_DIGIT_BITS >= START_BITS_MAX && DIGIT_BITS > FEW_DIGIT_BITS, "digits");
-/* Where most starts lie is told by so many of them, but for the first and the last few. */
-enum { SAMPLES = 32, OUTLIERS = 1, MARGIN_PART = 16 };
-/* They are spread over so many buckets at most; then each is moved so many places on average at most. */
-enum { BUCKET_BITS_MAX = 16, PLACES_EACH = 4 };
+/* Cells of time, and buckets for those of each cell; then each call is moved so many places on average at most. */
+enum { CELL_BITS_MAX = 12, CALLS_CELL_BITS = 4, BUCKETS_MAX = 65536, PLACES_EACH = 4 };
 
 struct ft_packed_form ft_packed_form_of(int64_t start_ns, int64_t end_ns)
 {
@@ -121,58 +119,73 @@ static uint64_t *sort_by_digits(const uint64_t *items, size_t count, uint64_t *t
     return spare;
 }
 
-/* Starts to buckets. */
-struct spread {
-    uint64_t low, last; /* `last` bucket */
-    unsigned word_shift, shift;
+/* Starts to buckets: as many for each cell of time as calls begin in it, or half as many. */
+struct buckets {
+    uint32_t first[1 << CELL_BITS_MAX]; /* by cell */
+    uint8_t shift[1 << CELL_BITS_MAX];
+    unsigned word_shift, cell_shift;
+    uint64_t in_cell; /* mask */
+    uint32_t ends[BUCKETS_MAX];
 };
 
-static inline uint64_t bucket_of(struct spread spread, uint64_t word)
+static inline uint32_t bucket_of(const struct buckets *buckets, uint64_t word)
 {
-    int64_t above = (int64_t)((word >> spread.word_shift) - spread.low);
-    uint64_t bucket = (uint64_t)(above > 0 ? above : 0) >> spread.shift;
-    return bucket < spread.last ? bucket : spread.last;
+    uint64_t start = word >> buckets->word_shift, cell = start >> buckets->cell_shift;
+    return buckets->first[cell] + (uint32_t)((start & buckets->in_cell) >> buckets->shift[cell]);
 }
 
-/* So that a bucket has about one. A call that began long before all others takes no room from them. */
-static struct spread find_spread(const uint64_t *items, size_t count, unsigned word_shift)
+static unsigned log2_of(uint64_t number)
 {
-    uint64_t samples[SAMPLES];
-    unsigned width = 63 - (unsigned)__builtin_clzll(count);
-    width = width < BUCKET_BITS_MAX ? width : BUCKET_BITS_MAX;
-    for (size_t i = 0; i < SAMPLES; i++) {
-        samples[i] = items[i * count / SAMPLES] >> word_shift;
+    return 63 - (unsigned)__builtin_clzll(number);
+}
+
+/* How many buckets there are. A job that pauses has cells with nothing and cells with much. */
+static uint32_t make_buckets(struct buckets *buckets, const uint64_t *items, size_t count, struct ft_packed_form form)
+{
+    unsigned bits = log2_of(count) - CALLS_CELL_BITS;
+    uint32_t used = 0;
+    bits = bits < CELL_BITS_MAX ? bits : CELL_BITS_MAX;
+    bits = bits < form.start_bits ? bits : form.start_bits;
+    buckets->word_shift = form.dur_bits + FT_PACKED_MOVED_BITS;
+    buckets->cell_shift = form.start_bits - bits;
+    buckets->in_cell = (UINT64_C(1) << buckets->cell_shift) - 1;
+    memset(buckets->first, 0, sizeof(buckets->first[0]) << bits);
+    for (size_t i = 0; i < count; i++) {
+        buckets->first[items[i] >> (buckets->word_shift + buckets->cell_shift)]++;
     }
-    insert_each(samples, SAMPLES, SIZE_MAX);
-    uint64_t first = samples[OUTLIERS], last = samples[SAMPLES - 1 - OUTLIERS],
-             margin = (last - first) / MARGIN_PART + 1;
-    uint64_t low = first > margin ? first - margin : 0;
-    unsigned bits = 64 - (unsigned)__builtin_clzll(last + margin - low);
-    return (struct spread){.low = low,
-                           .last = (UINT64_C(1) << width) - 1,
-                           .word_shift = word_shift,
-                           .shift = bits > width ? bits - width : 0};
+    for (size_t cell = 0; cell >> bits == 0; cell++) {
+        uint32_t calls = buckets->first[cell];
+        unsigned own = calls ? log2_of(calls) : 0;
+        own = own < buckets->cell_shift ? own : buckets->cell_shift;
+        buckets->first[cell] = used;
+        buckets->shift[cell] = (uint8_t)(buckets->cell_shift - own);
+        used += calls ? UINT32_C(1) << own : 0;
+    }
+    return used;
 }
 
 /*
  * Calls come thread by thread, each thread's in order: one distribution goes through the buckets once for each thread, from
  * the first to the last, and leaves little to do.
  */
-static bool sort_by_buckets(const uint64_t *items, size_t count, uint64_t *to, unsigned word_shift)
+static bool sort_by_buckets(const uint64_t *items, size_t count, uint64_t *to, struct ft_packed_form form)
 {
-    uint32_t ends[1 << BUCKET_BITS_MAX], sum = 0;
-    struct spread spread = find_spread(items, count, word_shift);
-    memset(ends, 0, (spread.last + 1) * sizeof(ends[0]));
-    for (size_t i = 0; i < count; i++) {
-        ends[bucket_of(spread, items[i])]++;
+    struct buckets buckets;
+    if (count > BUCKETS_MAX) {
+        return false;
     }
-    for (size_t bucket = 0; bucket <= spread.last; bucket++) {
-        uint32_t here = ends[bucket];
-        ends[bucket] = sum;
+    uint32_t bucket_count = make_buckets(&buckets, items, count, form), sum = 0;
+    memset(buckets.ends, 0, bucket_count * sizeof(buckets.ends[0]));
+    for (size_t i = 0; i < count; i++) {
+        buckets.ends[bucket_of(&buckets, items[i])]++;
+    }
+    for (size_t bucket = 0; bucket < bucket_count; bucket++) {
+        uint32_t here = buckets.ends[bucket];
+        buckets.ends[bucket] = sum;
         sum += here;
     }
     for (size_t i = 0; i < count; i++) {
-        to[ends[bucket_of(spread, items[i])]++] = items[i];
+        to[buckets.ends[bucket_of(&buckets, items[i])]++] = items[i];
     }
     return insert_each(to, count, count * PLACES_EACH);
 }
@@ -186,8 +199,7 @@ uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_f
         insert_each(to, count, SIZE_MAX);
         return to;
     }
-    return sort_by_buckets(items, count, to, shift) ? to
-                                                    : sort_by_digits(items, count, to, spare, shift, width, digits);
+    return sort_by_buckets(items, count, to, form) ? to : sort_by_digits(items, count, to, spare, shift, width, digits);
 }
 
 struct unpacked {

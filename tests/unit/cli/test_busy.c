@@ -170,26 +170,40 @@ static int compare_words(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void words_are_put_in_order_of_start_whatever_their_number(void **state)
+/* Spread out, in two bursts, or most of them in a part of a burst that is too small to be told apart. */
+static uint64_t make_start(uint64_t random, uint64_t starts, int spread)
+{
+    if (spread == 0) {
+        return random & starts;
+    }
+    if (spread == 1) {
+        return random & starts & (random & UINT64_C(1) << 40 ? 1023 : starts - 1023);
+    }
+    return random % 8 ? random >> 8 & starts & 4095 : random & starts & (starts >> 11);
+}
+
+static void words_are_put_in_order_of_start_whatever_their_number_and_spread(void **state)
 {
     (void)state;
     static const size_t counts[] = {0, 1, 2, 31, 32, 33, 1000, 4095, 4096, 20000};
     static const int64_t ranges[] = {0, 1, 300, INT64_C(1) << 16, INT64_C(1) << 30, INT64_MAX};
     static uint64_t items[20000], to[20000], spare[20000];
     unsigned seed = 5;
-    for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+    for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]) * 3; c++) {
         for (size_t r = 0; r < sizeof(ranges) / sizeof(ranges[0]); r++) {
             struct ft_packed_form form = ft_packed_form_of(0, ranges[r]);
             uint64_t starts = (UINT64_C(1) << form.start_bits) - 1;
-            for (size_t i = 0; i < counts[c]; i++) {
+            size_t count = counts[c / 3];
+            for (size_t i = 0; i < count; i++) {
                 uint64_t random = (uint64_t)rand_r(&seed) << 31 ^ (uint64_t)rand_r(&seed);
-                assert_true(ft_packed_fits(form, random & starts, 1));
-                items[i] = ft_packed_word(form, random & starts, 1, 0);
+                uint64_t start = make_start(random, starts, (int)(c % 3));
+                assert_true(ft_packed_fits(form, start, 1));
+                items[i] = ft_packed_word(form, start, 1, 0);
             }
-            const uint64_t *sorted = ft_packed_sort(items, counts[c], form, to, spare);
-            qsort(items, counts[c], sizeof(items[0]), compare_words);
-            assert_true(ft_packed_is_sorted(sorted, counts[c]));
-            assert_memory_equal(sorted, items, counts[c] * sizeof(items[0]));
+            const uint64_t *sorted = ft_packed_sort(items, count, form, to, spare);
+            qsort(items, count, sizeof(items[0]), compare_words);
+            assert_true(ft_packed_is_sorted(sorted, count));
+            assert_memory_equal(sorted, items, count * sizeof(items[0]));
         }
     }
 }
@@ -218,7 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unions_of_blocks_equal_the_moments_counted_one_by_one),
-        cmocka_unit_test(words_are_put_in_order_of_start_whatever_their_number),
+        cmocka_unit_test(words_are_put_in_order_of_start_whatever_their_number_and_spread),
         cmocka_unit_test(a_call_fits_where_its_start_and_its_duration_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
