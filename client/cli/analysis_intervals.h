@@ -84,6 +84,7 @@ struct ft_sweep {
 struct ft_packed_form {
     int64_t base_ns;
     unsigned start_bits, dur_bits;
+    uint64_t start_most, dur_most, start_unit; /* the same, as what fits and as what a word is made with */
 };
 
 enum { FT_PACKED_MARK_STEP = 64 };

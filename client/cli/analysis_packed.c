@@ -19,8 +19,15 @@ struct ft_packed_form ft_packed_form_of(int64_t start_ns, int64_t end_ns)
         bits = START_BITS_MAX; /* most calls begin near the end */
         start_ns = end_ns - (INT64_C(1) << START_BITS_MAX) + 1;
     }
+    unsigned dur_bits = WORD_BITS - FT_PACKED_MOVED_BITS - bits;
     return (struct ft_packed_form){
-        .base_ns = start_ns, .start_bits = bits, .dur_bits = WORD_BITS - FT_PACKED_MOVED_BITS - bits};
+        .base_ns = start_ns,
+        .start_bits = bits,
+        .dur_bits = dur_bits,
+        .start_most = (UINT64_C(1) << bits) - 1,
+        .dur_most = (UINT64_C(1) << dur_bits) - 1,
+        .start_unit = UINT64_C(1) << (dur_bits + FT_PACKED_MOVED_BITS),
+    };
 }
 
 bool ft_packed_is_sorted(const uint64_t *items, size_t count)

@@ -35,12 +35,12 @@ void ft_packed_copy(const struct ft_packed *calls, enum ft_sweep_kind kind, int6
 /* Whether a call fits: its start since the form's base. */
 static inline bool ft_packed_fits(struct ft_packed_form form, uint64_t start, uint64_t dur)
 {
-    return (start >> form.start_bits | dur >> form.dur_bits) == 0;
+    return (start <= form.start_most) & (dur <= form.dur_most);
 }
 
 static inline uint64_t ft_packed_word(struct ft_packed_form form, uint64_t start, uint64_t dur, unsigned moved)
 {
-    return (start << form.dur_bits | dur) << FT_PACKED_MOVED_BITS | moved;
+    return start * form.start_unit + (dur << FT_PACKED_MOVED_BITS | moved);
 }
 
 #endif

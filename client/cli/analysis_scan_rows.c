@@ -146,39 +146,41 @@ struct run {
 /* What moves data, or may. */
 static inline __attribute__((always_inline)) void add_move(struct ft_scan_part *part, const struct ft_rows *rows,
                                                            size_t i, struct ft_scan_file *file,
-                                                           struct ft_scan_effect effect, struct run *run)
+                                                           const struct ft_scan_effect *effect, struct run *run)
 {
     struct ft_scan_moved *moved = ft_scan_files_moved(&part->files, file);
     struct ft_process_sum *sum = &run->sum;
     uint64_t bytes = rows->bytes[i];
-    moved->count[effect.side]++;
-    moved->time_ns[effect.side] += (uint64_t)rows->dur_ns[i];
-    moved->bytes[effect.bytes_side] += bytes;
-    sum->read_bytes += effect.moved & FT_COUNT_READ ? bytes : 0;
-    sum->written_bytes += effect.moved & FT_COUNT_WRITE ? bytes : 0;
-    sum->kernel_like_bytes += effect.kernel_sides * bytes;
-    add_busy(part, &run->writer, rows->start_ns[i], rows->dur_ns[i], effect.flags & FT_SCAN_IS_IO, effect.mask & MOVED);
-    if (run->has_access && effect.flags & FT_SCAN_IS_REQUEST && file->entry != FT_ENTRY_NONE) {
-        add_access(part, rows, i, effect.mask == FT_COUNT_WRITE, file->entry);
+    moved->count[effect->side]++;
+    moved->time_ns[effect->side] += (uint64_t)rows->dur_ns[i];
+    moved->bytes[effect->bytes_side] += bytes;
+    sum->read_bytes += effect->moved & FT_COUNT_READ ? bytes : 0;
+    sum->written_bytes += effect->moved & FT_COUNT_WRITE ? bytes : 0;
+    sum->kernel_like_bytes += effect->kernel_sides * bytes;
+    add_busy(part, &run->writer, rows->start_ns[i], rows->dur_ns[i], effect->flags & FT_SCAN_IS_IO,
+             effect->mask & MOVED);
+    if (run->has_access && effect->flags & FT_SCAN_IS_REQUEST && file->entry != FT_ENTRY_NONE) {
+        add_access(part, rows, i, effect->mask == FT_COUNT_WRITE, file->entry);
     }
 }
 
 static inline __attribute__((always_inline)) void add_row(struct ft_scan_part *part, const struct ft_rows *rows,
                                                           size_t i, struct ft_scan_file *file,
-                                                          struct ft_scan_effect effect, struct run *run)
+                                                          const struct ft_scan_effect *effect, struct run *run)
 {
     uint64_t time_ns = (uint64_t)rows->dur_ns[i];
-    bool is_error = rows->err[i] != 0, is_io = effect.flags & FT_SCAN_IS_IO;
+    unsigned flags = effect->flags;
+    bool is_error = rows->err[i] != 0, is_io = flags & FT_SCAN_IS_IO;
     if (file->run != run->number) {
         touch(part, file, rows->start_ns[i]);
     }
     file->events++;
     file->errors += is_error;
-    file->opens += (effect.flags & FT_SCAN_IS_OPEN) != 0 && !is_error;
-    file->metadata += (effect.flags & FT_SCAN_IS_METADATA) != 0;
-    file->metadata_time_ns += effect.flags & FT_SCAN_IS_METADATA ? time_ns : 0;
+    file->opens += (flags & FT_SCAN_IS_OPEN) != 0 && !is_error;
+    file->metadata += (flags & FT_SCAN_IS_METADATA) != 0;
+    file->metadata_time_ns += flags & FT_SCAN_IS_METADATA ? time_ns : 0;
     run->sum.io_time_ns += is_io ? time_ns : 0;
-    if (effect.flags & FT_SCAN_IS_MOVE) {
+    if (flags & FT_SCAN_IS_MOVE) {
         add_move(part, rows, i, file, effect, run);
     } else {
         add_busy(part, &run->writer, rows->start_ns[i], rows->dur_ns[i], is_io, 0);
@@ -186,23 +188,28 @@ static inline __attribute__((always_inline)) void add_row(struct ft_scan_part *p
 }
 
 /* A call with a second file, whose class has a say in what it adds to. */
-static void add_pair(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, struct run *run)
+static __attribute__((noinline)) void add_pair(struct ft_scan_part *part, const struct ft_rows *rows, size_t i,
+                                               struct run *run)
 {
     const struct ft_scan_call *call = &part->calls[rows->call[i]];
     uint32_t at = part->file_at[i];
     unsigned second = add_second(part, rows, i, part->files.items[at].entry);
     struct ft_scan_file *file = &part->files.items[at];
-    add_row(part, rows, i, file, ft_scan_effect_of(call, file->file_class, second, file->is_memory), run);
+    struct ft_scan_effect effect = ft_scan_effect_of(call, file->file_class, second, file->is_memory);
+    add_row(part, rows, i, file, &effect, run);
     if (call->reuse != FT_REUSE_NONE && rows->err[i] == 0) {
         note_names(part, call->reuse, rows->file[i], rows->file2[i], rows->start_ns[i]);
     }
 }
 
 /* Rows that are not calls with one file. */
-static void add_other(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, struct run *run)
+static inline __attribute__((always_inline)) void add_other(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                            size_t i, struct run *run)
 {
     if (rows->kind[i] == FT_EVENT_CALL) {
-        add_pair(part, rows, i, run);
+        struct run own = *run; /* in memory while it is written; theirs can be in registers */
+        add_pair(part, rows, i, &own);
+        *run = own;
     } else if (rows->kind[i] == FT_EVENT_SPAN && rows->category) {
         add_span(part, rows, i);
     }
@@ -225,9 +232,9 @@ void ft_scan_rows_add(struct ft_scan_part *part, const struct ft_rows *of_block,
             continue;
         }
         struct ft_scan_file *file = &files[file_at[i]];
-        struct ft_scan_effect effect = effects[file->variant][rows->call[i]];
+        const struct ft_scan_effect *effect = &effects[file->variant][rows->call[i]];
         add_row(part, rows, i, file, effect, &run);
-        if (effect.flags & FT_SCAN_IS_NAMING && rows->err[i] == 0) {
+        if (effect->flags & FT_SCAN_IS_NAMING && rows->err[i] == 0) {
             note_names(part, part->calls[rows->call[i]].reuse, rows->file[i], 0, rows->start_ns[i]);
             files = part->files.items;
         }
