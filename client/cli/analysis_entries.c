@@ -161,8 +161,9 @@ void ft_entries_read(struct ft_entries *entries, const struct ft_trace_set *set)
     for (uint32_t r = 0; r < entries->reader_count; r++) {
         uint32_t most = ft_trace_reader_file_max(ft_trace_set_reader(set, r));
         for (uint32_t id = 1; id <= most; id++) {
-            uint32_t at = entries->of[r][id].entry;
-            entries->of[r][id].entry = at == FT_ENTRY_NONE ? at : same[at];
+            struct ft_entry_ref *ref = &entries->of[r][id];
+            ref->entry = ref->entry == FT_ENTRY_NONE ? FT_ENTRY_NONE : same[ref->entry];
+            ref->has_path_id = ref->entry != FT_ENTRY_NONE && entries->items[ref->entry].path_id != FT_ENTRY_NONE;
         }
     }
     free(same);

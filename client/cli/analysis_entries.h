@@ -24,6 +24,7 @@ struct ft_entry_ref {
     uint32_t entry;     /* index, or FT_ENTRY_NONE */
     uint8_t file_class; /* enum ft_file_class */
     bool is_identified, is_memory;
+    bool has_path_id; /* its entry */
 };
 
 struct ft_entries {

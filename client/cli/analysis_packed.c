@@ -349,20 +349,33 @@ static size_t first_above(const struct ft_packed *calls, int64_t mark_ns)
     return low * step;
 }
 
+/* First call that begins at the mark or above. */
+static size_t first_from(const struct ft_packed *calls, int64_t mark_ns)
+{
+    size_t low = 0, high = calls->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (unpack(calls->items[middle], calls->form).start + calls->form.base_ns < mark_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 void ft_packed_copy(const struct ft_packed *calls, enum ft_sweep_kind kind, int64_t from, int64_t to_ns,
                     struct ft_intervals *to)
 {
     unsigned moved = moved_of(kind);
+    size_t last = first_from(calls, to_ns);
     if (!calls->has_sides && (kind == FT_SWEEP_READ || kind == FT_SWEEP_WRITE)) {
         return;
     }
-    for (size_t i = first_above(calls, from); i < calls->count; i++) {
-        struct unpacked call = unpack(calls->items[i], calls->form);
-        int64_t start = larger(call.start + calls->form.base_ns, from), end = call.end + calls->form.base_ns;
-        if (start >= to_ns) {
-            return;
-        }
-        if (moved == 0 || call.moved & moved) {
+    for (size_t i = first_above(calls, from); i < last; i++) {
+        if (moved == 0 || calls->items[i] & moved) {
+            struct unpacked call = unpack(calls->items[i], calls->form);
+            int64_t start = larger(call.start + calls->form.base_ns, from), end = call.end + calls->form.base_ns;
             ft_intervals_add(to, start, end < to_ns ? end : to_ns);
         }
     }

@@ -51,6 +51,7 @@ uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id)
                               .variant = (uint8_t)ft_scan_variant(ref->file_class, ref->is_memory),
                               .is_identified = ref->is_identified,
                               .is_memory = ref->is_memory,
+                              .has_path_id = ref->has_path_id,
                               .first_ns = INT64_MAX};
     files->places[id] = files->stamp << FT_SCAN_PLACE_BITS | (uint32_t)files->count;
     return (uint32_t)files->count++;

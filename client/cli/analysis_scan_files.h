@@ -36,7 +36,7 @@ struct ft_scan_file {
     uint32_t moved;           /* where it stands in `moved`, see ft_scan_files_moved(); 0: nothing yet */
     uint8_t file_class;       /* enum ft_file_class */
     uint8_t variant;          /* ft_scan_variant() */
-    bool is_identified, is_memory;
+    bool is_identified, is_memory, has_path_id; /* as of ft_entry_ref */
     int64_t first_ns; /* monotonic; INT64_MAX: none; of files that are not identified it says nothing */
     uint64_t metadata_time_ns;
     uint32_t metadata, events, errors, opens;

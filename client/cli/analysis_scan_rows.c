@@ -33,35 +33,35 @@ static void add_span(struct ft_scan_part *part, const struct ft_rows *rows, size
     }
 }
 
-static void mark_path(struct ft_scan_part *part, uint32_t entry, bool is_removed, int64_t ts_ns)
-{
-    uint32_t path_id = entry == FT_ENTRY_NONE ? FT_ENTRY_NONE : part->work->entries->items[entry].path_id;
-    if (path_id != FT_ENTRY_NONE) {
-        struct ft_reuse_mark mark = {.path_id = path_id, .is_removed = is_removed, .ts_ns = ts_ns};
-        ft_reuse_marks_add(&part->marks, mark);
-    }
-}
-
 static struct ft_scan_file *file_at(struct ft_scan_part *part, uint32_t id)
 {
     uint32_t at = ft_scan_files_at(&part->files, id); /* which may move the items */
     return &part->files.items[at];
 }
 
+/* Most files have one path, and their entries are far away. */
+static void mark_path(struct ft_scan_part *part, uint32_t id, bool is_removed, int64_t ts_ns)
+{
+    const struct ft_scan_file *file = file_at(part, id);
+    if (file->has_path_id) {
+        uint32_t path_id = part->work->entries->items[file->entry].path_id;
+        struct ft_reuse_mark mark = {.path_id = path_id, .is_removed = is_removed, .ts_ns = ts_ns};
+        ft_reuse_marks_add(&part->marks, mark);
+    }
+}
+
 /* A call that succeeded in removing, renaming or linking a file. */
 static void note_names(struct ft_scan_part *part, unsigned reuse, uint32_t file, uint32_t file2, int64_t mono_ns)
 {
     int64_t ts_ns = ft_scan_part_realtime(part, mono_ns);
-    uint32_t entry = file_at(part, file)->entry;
     if (reuse == FT_REUSE_UNLINK) {
-        mark_path(part, entry, true, ts_ns);
+        mark_path(part, file, true, ts_ns);
         return;
     }
-    uint32_t entry2 = file_at(part, file2)->entry;
     if (reuse == FT_REUSE_RENAME) {
-        mark_path(part, entry2, true, ts_ns);
+        mark_path(part, file2, true, ts_ns);
     }
-    mark_path(part, entry2, false, ts_ns);
+    mark_path(part, file2, false, ts_ns);
 }
 
 static void keep_touched(struct ft_scan_part *part, const struct ft_scan_file *file)

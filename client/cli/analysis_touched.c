@@ -47,11 +47,14 @@ static void add_to_slots(struct ft_touched_set *set, uint32_t file)
     set->slots[at] = file + 1;
 }
 
-/* Twice the slots, or bits where those are not more. */
-static void grow(struct ft_touched_set *set, size_t file_count)
+/* Slots for so many files, or bits where those are not more. */
+static void grow(struct ft_touched_set *set, size_t wanted, size_t file_count)
 {
     struct ft_touched_set old = *set;
-    uint32_t slot_count = old.slot_count ? old.slot_count * 2 : SLOTS_MIN;
+    uint32_t slot_count = SLOTS_MIN;
+    while (slot_count < wanted * 2) {
+        slot_count *= 2;
+    }
     *set = (struct ft_touched_set){0};
     if ((size_t)slot_count * sizeof(uint32_t) >= file_count / 8 + sizeof(uint64_t)) {
         set->bits = ft_cli_alloc((file_count / 64 + 1) * sizeof(uint64_t));
@@ -78,10 +81,10 @@ void ft_touched_add(struct ft_touched *touched, size_t process, const uint32_t *
     struct ft_touched_set *set = &touched->sets[process];
     pthread_mutex_t *lock = &touched->locks[process % FT_TOUCHED_LOCKS];
     pthread_mutex_lock(lock);
+    if (!set->bits && (set->count + count) * 2 > set->slot_count) {
+        grow(set, set->count + count, touched->file_count);
+    }
     for (size_t i = 0; i < count; i++) {
-        if (!set->bits && set->count * 2 >= set->slot_count) {
-            grow(set, touched->file_count);
-        }
         if (set->bits) {
             set->bits[files[i] / 64] |= UINT64_C(1) << files[i] % 64;
         } else {
