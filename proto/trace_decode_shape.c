@@ -264,18 +264,21 @@ static inline __attribute__((always_inline)) void decode_all_rows(const struct f
 // by one.
 static unsigned fields_of_results(const struct ft_decode *decode)
 {
-    enum { FROM_OFFSET = 1, FROM_FD = 2, TO_BYTES = 4 };
-    uint8_t uses[FT_TRACE_CALL_MAX] = {0};
+    enum { FROM_OFFSET = 1, FROM_FD = 2, TO_BYTES = 4, CODES = 32 };
+    uint8_t uses[FT_TRACE_CALL_MAX] = {0}, uses_of[CODES]; // by the bits of result and bytes, which stand together
     const uint16_t *shapes = decode->decoder->shapes;
     unsigned fields = 0;
 
-    for (size_t i = 0; i < decode->rows; i++) {
-        unsigned result = field(shapes[i], FT_SHAPE_RESULT_AT, 7), bytes = field(shapes[i], FT_SHAPE_BYTES_AT, 3);
+    _Static_assert(FT_SHAPE_BYTES_AT == FT_SHAPE_RESULT_AT + 3, "together");
+    for (unsigned code = 0; code < CODES; code++) {
+        unsigned result = code & 7, bytes = code >> 3;
 
-        uses[decode->call[i]] |=
+        uses_of[code] =
             (uint8_t)((result == FT_SHAPE_RESULT_OFFSET ? FROM_OFFSET : 0) |
                       (result == FT_SHAPE_RESULT_FD ? FROM_FD : 0) | (bytes == FT_SHAPE_BYTES_RESULT ? TO_BYTES : 0));
     }
+    for (size_t i = 0; i < decode->rows; i++)
+        uses[decode->call[i]] |= uses_of[shapes[i] >> FT_SHAPE_RESULT_AT & (CODES - 1)];
     for (size_t id = 0; id < FT_TRACE_CALL_MAX; id++) {
         fields |= (uses[id] & (TO_BYTES | FROM_OFFSET)) == (TO_BYTES | FROM_OFFSET) ? WITH_OFFSET : 0;
         fields |= (uses[id] & (TO_BYTES | FROM_FD)) == (TO_BYTES | FROM_FD) ? WITH_FD : 0;

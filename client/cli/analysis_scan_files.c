@@ -111,7 +111,7 @@ void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sum 
         uint32_t entry = files->items[i].entry, next = i + AHEAD < files->count ? files->items[i + AHEAD].entry : entry;
         if (next != FT_ENTRY_NONE) {
             __builtin_prefetch(&sums[next], 1);
-            __builtin_prefetch((const char *)&sums[next + 1] - 1, 1);
+            __builtin_prefetch(&sums[next].processes, 1);
         }
         if (entry != FT_ENTRY_NONE) {
             add_item(&files->items[i], &sums[entry], realtime_offset_ns);

@@ -11,13 +11,14 @@
 /* Of files, as far as calls count for them differently. */
 enum { FT_SCAN_VARIANTS = 8 };
 
+/* What every file has comes first, close together. */
 struct ft_file_sum {
     int64_t first_ns; /* first event that is known to be this file's, since the epoch; INT64_MAX: none */
     uint64_t events;  /* all of this file's, whatever they are */
     uint64_t errors, opens, metadata, metadata_time_ns;
+    uint32_t processes; /* that touched it */
     uint64_t reads, read_bytes, read_time_ns;
     uint64_t writes, written_bytes, write_time_ns;
-    uint32_t processes; /* that touched it */
 };
 
 /* What a call adds to. METADATA and NONE are written too, so that there is no branch, and never read. */
