@@ -44,10 +44,11 @@ static inline void mix(uint64_t v[4])
 }
 
 // SipHash-1-3 (Aumasson and Bernstein, https://www.aumasson.jp/siphash/).
-static uint32_t hash_of(const struct ft_intern *intern, const uint8_t *data, uint32_t len)
+uint32_t ft_intern_hash(const uint64_t key[2], const void *bytes, uint32_t len)
 {
-    uint64_t v[4] = {intern->key[0] ^ UINT64_C(0x736f6d6570736575), intern->key[1] ^ UINT64_C(0x646f72616e646f6d),
-                     intern->key[0] ^ UINT64_C(0x6c7967656e657261), intern->key[1] ^ UINT64_C(0x7465646279746573)};
+    uint64_t v[4] = {key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
+                     key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
+    const uint8_t *data = bytes;
     uint64_t word;
     uint32_t left = len;
 
@@ -124,7 +125,7 @@ int64_t ft_intern_add(struct ft_intern *intern, const void *data, uint32_t len)
 
     if (is_latest(intern, data, len))
         return intern->latest;
-    hash = hash_of(intern, data, len);
+    hash = ft_intern_hash(intern->key, data, len);
     bucket = find_bucket(intern, data, len, hash);
     if (*bucket)
         return intern->latest = *bucket;
@@ -152,7 +153,7 @@ int64_t ft_intern_add(struct ft_intern *intern, const void *data, uint32_t len)
 
 uint32_t ft_intern_find(const struct ft_intern *intern, const void *data, uint32_t len)
 {
-    return *find_bucket(intern, data, len, hash_of(intern, data, len));
+    return *find_bucket(intern, data, len, ft_intern_hash(intern->key, data, len));
 }
 
 const uint8_t *ft_intern_get(const struct ft_intern *intern, uint32_t id, uint32_t *len)

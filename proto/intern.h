@@ -37,6 +37,9 @@ uint32_t ft_intern_find(const struct ft_intern *intern, const void *data, uint32
 // Bytes of an id from 1 to count; valid until the next _add.
 const uint8_t *ft_intern_get(const struct ft_intern *intern, uint32_t id, uint32_t *len);
 
+// The hash of bytes by a key that who made them does not know (SipHash-1-3), for tables of other kinds.
+uint32_t ft_intern_hash(const uint64_t key[2], const void *data, uint32_t len);
+
 size_t ft_intern_memory(const struct ft_intern *intern);
 
 #endif

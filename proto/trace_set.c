@@ -217,8 +217,7 @@ static int open_found(struct ft_trace_set *set, const struct ft_walk *walk,
     }
     qsort(set->readers, set->reader_count, sizeof(*set->readers), compare_readers);
     explain_torn(set);
-    if (ft_intern_init(&set->hosts) || ft_intern_init(&set->process_keys) || ft_intern_init(&set->thread_keys) ||
-        ft_intern_init(&set->file_keys))
+    if (ft_intern_init(&set->hosts) || ft_intern_init(&set->process_keys) || ft_intern_init(&set->thread_keys))
         return -ENOMEM;
     rc = ft_set_unite(set, !options || !options->skip_set_files);
     if (rc == 0)

@@ -22,7 +22,6 @@ void ft_trace_set_close(struct ft_trace_set *set)
     ft_intern_fini(&set->hosts);
     ft_intern_fini(&set->process_keys);
     ft_intern_fini(&set->thread_keys);
-    ft_intern_fini(&set->file_keys);
     free(set);
 }
 

@@ -38,8 +38,8 @@ struct ft_trace_set {
     struct ft_trace_set_process *processes;
     struct ft_set_file *files;
     size_t process_cap, file_cap, file_count;
-    // Identities: that of index i has id i + 1. Those of files are gone once they are united: there may be millions.
-    struct ft_intern process_keys, thread_keys, file_keys;
+    // Identities: that of index i has id i + 1.
+    struct ft_intern process_keys, thread_keys;
 };
 
 // Fills in hosts, processes, threads and files (trace_set_union.c). 0 or -ENOMEM.

@@ -20,12 +20,16 @@ struct thread_key {
     uint32_t tid;
 };
 
-struct file_key {
-    uint64_t dev;
-    uint64_t inode;
-    uint32_t host;
-    uint32_t zero;
+// Which files of the set have which identity: device, inode and mount point, or where those are not known the path; of
+// one host. There may be millions, so that nothing is kept of one but its hash.
+struct file_table {
+    uint64_t key[2];
+    uint32_t *buckets; // index + 1, 0 empty; open addressing, at most half full
+    size_t bucket_count;
+    uint32_t *hashes; // by index
+    size_t hash_cap;
 };
+#define FILE_BUCKETS_MIN 1024U
 
 static uint32_t *make_map(uint32_t max)
 {
@@ -176,46 +180,108 @@ static int unite_threads(struct ft_trace_set *set, uint32_t reader)
     return 0;
 }
 
-static int64_t file_identity(struct ft_trace_set *set, const struct ft_set_reader *entry,
-                             const struct ft_trace_file *record, struct ft_bytes path)
+static bool is_identified(const struct ft_trace_file *record)
 {
-    struct file_key key = {.host = entry->host};
-    struct ft_buffer bytes = {0};
-    struct ft_bytes name = path;
-    int64_t id = -ENOMEM;
-
-    if (record->dev && record->inode) {
-        key.dev = record->dev;
-        key.inode = record->inode;
-        name = ft_trace_reader_name(entry->reader, record->mount);
-    }
-    if (ft_buffer_append(&bytes, &key, sizeof(key)) == 0 && ft_buffer_append(&bytes, name.data, name.len) == 0)
-        id = ft_intern_add(&set->file_keys, bytes.data, (uint32_t)bytes.len);
-    ft_buffer_fini(&bytes);
-    return id;
+    return record->dev && record->inode;
 }
 
-static int unite_files(struct ft_trace_set *set, uint32_t reader)
+static struct ft_bytes name_of_identity(const struct ft_trace_reader *reader, const struct ft_trace_file *record)
+{
+    return ft_trace_reader_name(reader, is_identified(record) ? record->mount : record->path);
+}
+
+static uint32_t hash_of_file(const struct file_table *table, const struct ft_trace_reader *reader,
+                             const struct ft_trace_file *record)
+{
+    const uint64_t numbers[] = {record->dev, record->inode};
+    struct ft_bytes path;
+
+    if (is_identified(record))
+        return ft_intern_hash(table->key, numbers, sizeof(numbers));
+    path = name_of_identity(reader, record);
+    return ft_intern_hash(table->key, path.data, (uint32_t)path.len);
+}
+
+static bool is_same_file(const struct ft_trace_set *set, uint32_t index, const struct ft_set_reader *entry,
+                         const struct ft_trace_file *record)
+{
+    const struct ft_set_reader *other = &set->readers[set->files[index].reader];
+    const struct ft_trace_file *known = ft_trace_reader_file(other->reader, set->files[index].id);
+    struct ft_bytes a, b;
+
+    if (other->host != entry->host || is_identified(known) != is_identified(record))
+        return false;
+    if (is_identified(known) && (known->dev != record->dev || known->inode != record->inode))
+        return false;
+    a = name_of_identity(other->reader, known);
+    b = name_of_identity(entry->reader, record);
+    return a.len == b.len && (a.len == 0 || a.data == b.data || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static int double_file_buckets(struct file_table *table, size_t file_count)
+{
+    size_t count = table->bucket_count ? table->bucket_count * 2 : FILE_BUCKETS_MIN;
+    uint32_t *buckets = calloc(count, sizeof(*buckets));
+
+    if (!buckets)
+        return -ENOMEM;
+    for (size_t index = 0; index < file_count; index++) {
+        size_t i = table->hashes[index];
+
+        while (buckets[i & (count - 1)])
+            i++;
+        buckets[i & (count - 1)] = (uint32_t)index + 1;
+    }
+    free(table->buckets);
+    table->buckets = buckets;
+    table->bucket_count = count;
+    return 0;
+}
+
+static int unite_file(struct ft_trace_set *set, struct file_table *table, uint32_t reader, uint32_t id,
+                      const struct ft_trace_file *record)
 {
     struct ft_set_reader *entry = &set->readers[reader];
+    uint32_t hash = hash_of_file(table, entry->reader, record), bucket;
+    size_t i = hash, index = set->file_count;
 
-    for (uint32_t id = 1; id <= entry->file_max; id++) {
-        const struct ft_trace_file *record = ft_trace_reader_file(entry->reader, id);
-        size_t before = set->file_keys.count;
-        struct ft_bytes path;
-        int64_t index;
-
-        if (!record)
-            continue;
-        path = ft_trace_reader_name(entry->reader, record->path);
-        index = file_identity(set, entry, record, path) - 1;
-        if (index < 0 || ft_array_grow(&set->files, &set->file_cap, (size_t)index, sizeof(*set->files)))
-            return -ENOMEM;
-        if ((size_t)index == before)
-            set->files[index] = (struct ft_set_file){.reader = reader, .id = id};
-        entry->files[id] = (uint32_t)index;
+    if (2 * (index + 1) > table->bucket_count && double_file_buckets(table, index))
+        return -ENOMEM;
+    for (; (bucket = table->buckets[i & (table->bucket_count - 1)]); i++) {
+        if (table->hashes[bucket - 1] == hash && is_same_file(set, bucket - 1, entry, record)) {
+            entry->files[id] = bucket - 1;
+            return 0;
+        }
     }
+    if (index >= FT_INTERN_IDS_MAX || ft_array_grow(&set->files, &set->file_cap, index, sizeof(*set->files)) ||
+        ft_array_grow(&table->hashes, &table->hash_cap, index, sizeof(*table->hashes)))
+        return -ENOMEM;
+    set->files[index] = (struct ft_set_file){.reader = reader, .id = id};
+    table->hashes[index] = hash;
+    table->buckets[i & (table->bucket_count - 1)] = (uint32_t)index + 1;
+    entry->files[id] = (uint32_t)index;
+    set->file_count++;
     return 0;
+}
+
+static int unite_files(struct ft_trace_set *set)
+{
+    // A key that the files do not know.
+    struct file_table table = {.key = {set->hosts.key[0], ~set->hosts.key[1]}};
+    int rc = 0;
+
+    for (uint32_t reader = 0; rc == 0 && reader < set->reader_count; reader++) {
+        const struct ft_set_reader *entry = &set->readers[reader];
+
+        for (uint32_t id = 1; rc == 0 && id <= entry->file_max; id++) {
+            const struct ft_trace_file *record = ft_trace_reader_file(entry->reader, id);
+
+            rc = record ? unite_file(set, &table, reader, id, record) : 0;
+        }
+    }
+    free(table.buckets);
+    free(table.hashes);
+    return rc;
 }
 
 int ft_set_unite(struct ft_trace_set *set, bool with_files)
@@ -231,12 +297,7 @@ int ft_set_unite(struct ft_trace_set *set, bool with_files)
     }
     if (rc == 0)
         rc = find_parents(set);
-    for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
+    for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++)
         rc = unite_threads(set, i);
-        if (rc == 0 && with_files)
-            rc = unite_files(set, i);
-    }
-    set->file_count = set->file_keys.count;
-    ft_intern_fini(&set->file_keys);
-    return rc;
+    return rc == 0 && with_files ? unite_files(set) : rc;
 }
