@@ -213,11 +213,21 @@ static int open_file(struct ft_storage *storage, struct ft_job *job, int64_t now
     return r;
 }
 
+// Removed or emptied by somebody else: what is written there from now on, nobody would read.
+static bool is_gone(const struct ft_storage *storage)
+{
+    struct stat status;
+    return storage->has_name && fstat(storage->fd, &status) == 0 && (status.st_nlink == 0 || status.st_size == 0);
+}
+
 int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
 {
     if (storage->writer && !ft_storage_wants_next(storage, job, now_ns))
         return 0;
     if (storage->writer) {
+        if (is_gone(storage))
+            ft_log_limited_about(FT_LOG_ERR, about(job), "%s: was removed or emptied; the next file begins",
+                                 storage->path);
         ft_storage_finish(storage, job, now_ns);
         FT_TEST_POINT(file_followed);
     }
@@ -246,7 +256,7 @@ bool ft_storage_wants_next(const struct ft_storage *storage, const struct ft_job
     const struct ft_config *config = &job->daemon->config;
     return ft_trace_writer_bytes(storage->writer) >= (uint64_t)config->rotate_size_bytes ||
            now_ns - storage->created_ns >= config->rotate_age_ns ||
-           ft_trace_writer_memory(storage->writer) >= (size_t)config->rotate_memory_bytes;
+           ft_trace_writer_memory(storage->writer) >= (size_t)config->rotate_memory_bytes || is_gone(storage);
 }
 
 bool ft_storage_is_full(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)

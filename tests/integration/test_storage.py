@@ -55,6 +55,29 @@ def hold_job(tap, daemon, job):
     return writer, held
 
 
+@pytest.mark.parametrize("how", ["removed", "emptied", "folder", "spool"])
+def test_a_file_that_somebody_takes_away_is_followed_by_the_next(tap, how):
+    daemon = tap.daemon()
+    writer, held = hold_job(tap, daemon, 7)
+    first = next(folder_of(daemon, 7).glob("*.flow"))
+    if how == "removed":
+        first.unlink()
+    elif how == "emptied":
+        os.truncate(first, 0)
+    else:
+        os.rename(folder_of(daemon, 7) if how == "folder" else daemon.spool, tap.folder / "away")
+        harness.shutil.rmtree(tap.folder / "away")
+    run_job(daemon, 7, ["cat", "/etc/hostname"])
+    os.close(writer)
+    assert held.wait(harness.DEADLINE_S) == 0
+    trace = daemon.stop(check=False)
+    if how == "emptied":
+        first.unlink()
+    trace.check_sums()
+    assert trace.count(name="read", path="/etc/hostname") == 2
+    assert "was removed or emptied" in daemon.log()
+
+
 def test_a_trace_is_final_soon_after_its_job(tap):
     daemon = tap.daemon("job_linger=100ms")
     run_job(daemon, 7)
