@@ -78,8 +78,10 @@ static int find_frame(struct scan *scan, uint64_t *offset)
         len = ft_window_available(scan->window, at);
         hit = ft_frame_find(bytes, len, 0);
         at += hit;
-        if (hit == len)
+        if (hit == len) {
+            at = ft_window_skip_hole(scan->window, at); // a file of nothing may be as large as it likes
             continue;
+        }
         rc = get_frame(scan, at, true, &frame, &head);
         if (rc == 0)
             break;

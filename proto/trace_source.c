@@ -164,3 +164,16 @@ size_t ft_window_available(const struct ft_window *window, uint64_t offset)
         return (size_t)(window->source->size - offset);
     return window->buffer.len - (size_t)(offset - window->offset);
 }
+
+uint64_t ft_window_skip_hole(const struct ft_window *window, uint64_t offset)
+{
+    uint64_t size = window->source->size;
+    off_t data;
+
+    if (window->fd < 0 || offset >= size)
+        return offset;
+    data = lseek(window->fd, (off_t)offset, SEEK_DATA);
+    if (data < 0)
+        return errno == ENXIO ? size : offset;
+    return (uint64_t)data < size ? (uint64_t)data : size;
+}

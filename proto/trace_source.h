@@ -43,6 +43,10 @@ void ft_window_detach(struct ft_window *window); // closes and frees
 // The caller has checked that they lie within the source. 0, -ESTALE where the
 // file became shorter, or -errno.
 int ft_window_get(struct ft_window *window, uint64_t offset, size_t len, const uint8_t **out);
+// Where bytes that were written begin, at or after `offset`: in between the source is a hole, all zero. Its size where
+// there are none.
+uint64_t ft_window_skip_hole(const struct ft_window *window, uint64_t offset);
+
 // How many bytes the last _get, which was for this offset, gave in all.
 size_t ft_window_available(const struct ft_window *window, uint64_t offset);
 

@@ -2,6 +2,7 @@
 """A file cut at any byte and a file with any byte flipped never crash a reader, and give every undamaged block."""
 
 import json
+import os
 import random
 
 import pytest
@@ -165,6 +166,20 @@ def test_zeroed_beginning_and_garbage(tap, sound):
         path.write_bytes(content)
         results = read_all(path)
         assert results["verify"].returncode == 1 or content.startswith(data)
+
+
+def test_a_hole_costs_no_time(tap, sound):
+    """Nor does it hide what is written behind it."""
+    data, events, name = sound
+    path = tap.folder / name
+    path.write_bytes(data)
+    os.truncate(path, 1 << 42)
+    results = read_all(path)
+    assert comparable(events_of(results["events"], path)) == comparable(events) and results["verify"].returncode == 1
+    with open(path, "r+b") as file:
+        file.seek((1 << 41) + 7)
+        file.write(data)
+    assert len(events_of(read_all(path, [["events", "--format", "json"]])["events"], path)) >= len(events)
 
 
 def test_missing_and_odd_paths_are_one_line_of_error(tap):
