@@ -39,8 +39,14 @@ const struct ft_levels_object *ft_levels_object_at(const struct ft_levels_object
 int ft_levels_slots_are_wanted(const struct ft_levels_object *object);
 /* Puts stubs into the slots of the object's table. */
 void ft_levels_slots_take(const struct ft_levels_objects *objects, const struct ft_levels_object *object);
-/* levels_uses.c. The object's code calls through the slot and does nothing else with it: no address is seen in it. */
-int ft_levels_is_only_called(const struct ft_levels_object *object, uint64_t slot);
+/* levels_uses.c. What an object's code does with its slots from `first` to before `end`, found by one look at all of it. */
+struct ft_levels_uses {
+    uint64_t first, end; /* both 0: there are none */
+    uint8_t *slots;      /* one each; NULL: not looked yet */
+};
+/* The code calls through the slot and does nothing else with it: no address is seen in it. Looks at the first use. */
+int ft_levels_is_only_called(const struct ft_levels_object *object, struct ft_levels_uses *uses, uint64_t slot);
+void ft_levels_uses_fini(struct ft_levels_uses *uses);
 
 /* Where dlsym is; levels_stubs.S goes on there. */
 extern void *ft_levels_dlsym_real;

@@ -157,7 +157,8 @@ static int has_shadow_stack(void)
 
 static int may_look(void)
 {
-    return ft_enter() && !ft_process.sandboxed && ft_thread.vfork_depth == 0;
+    /* Not beside a fork, whose child would find the lock of ld.so held; ld.so itself takes it in dlopen all the same. */
+    return ft_enter() && !ft_process.sandboxed && !ft_process.in_fork && ft_thread.vfork_depth == 0;
 }
 
 /* Once. */

@@ -170,7 +170,8 @@ static int is_inside_mpi(const struct ft_levels_object *object, const char *name
     return ft_has_prefix(object->library, "libmpi") && ft_has_prefix(name, "MPI_File_");
 }
 
-static void take_slot(const struct ft_levels_objects *objects, struct writing *writing, const struct slot *slot)
+static void take_slot(const struct ft_levels_objects *objects, struct writing *writing, struct ft_levels_uses *uses,
+                      const struct slot *slot)
 {
     const struct ft_levels_object *library;
     uint64_t before = __atomic_load_n(slot->at, __ATOMIC_RELAXED), stub = 0;
@@ -181,7 +182,8 @@ static void take_slot(const struct ft_levels_objects *objects, struct writing *w
         if (target != 0 && !is_inside_mpi(writing->object, slot->name))
             stub = stub_of(library, slot, target);
     }
-    if (stub != 0 && (slot->is_of_call || ft_levels_is_only_called(writing->object, (uint64_t)(uintptr_t)slot->at)))
+    if (stub != 0 &&
+        (slot->is_of_call || ft_levels_is_only_called(writing->object, uses, (uint64_t)(uintptr_t)slot->at)))
         write_slot(writing, slot->at, before, stub);
 }
 
@@ -209,14 +211,32 @@ int ft_levels_slots_are_wanted(const struct ft_levels_object *object)
     return 0;
 }
 
+/* From the first to the last of those that are no slots of calls: they lie in one table. */
+static struct ft_levels_uses uses_of(const struct ft_levels_object *object)
+{
+    struct ft_levels_uses uses = {0};
+    struct slot slot;
+    for (int part = 0; part < 2; part++)
+        for (size_t i = 0; i < object->relocation_counts[part]; i++) {
+            if (!read_slot(object, &object->relocations[part][i], &slot) || slot.is_of_call)
+                continue;
+            uint64_t at = (uint64_t)(uintptr_t)slot.at;
+            uses.first = uses.end == 0 || at < uses.first ? at : uses.first;
+            uses.end = at + sizeof(*slot.at) > uses.end ? at + sizeof(*slot.at) : uses.end;
+        }
+    return uses;
+}
+
 void ft_levels_slots_take(const struct ft_levels_objects *objects, const struct ft_levels_object *object)
 {
     struct writing writing = {.object = object};
+    struct ft_levels_uses uses = uses_of(object);
     struct slot slot;
     for (int part = 0; part < 2; part++)
         for (size_t i = 0; i < object->relocation_counts[part]; i++)
             if (read_slot(object, &object->relocations[part][i], &slot))
-                take_slot(objects, &writing, &slot);
+                take_slot(objects, &writing, &uses, &slot);
+    ft_levels_uses_fini(&uses);
     if (writing.is_open)
         protect(object, PROT_READ);
 }
