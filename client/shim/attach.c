@@ -11,6 +11,7 @@
 #include "client/shim/fd.h"
 #include "client/shim/levels.h"
 #include "client/shim/name.h"
+#include "client/shim/reach.h"
 #include "client/shim/settings.h"
 #include "client/shim/start.h"
 #include "client/shim/tags.h"
@@ -40,6 +41,8 @@ static void tell_parent(long error)
     if (!p->has_parents || p->base == 0)
         return;
     p->has_parents = 0;
+    if (!ft_reach_bytes(&(struct ft_reach){0}, ft_hello(), sizeof(struct ft_hello)))
+        return; /* the program has kept what it mapped shared from its children (MADV_DONTFORK) */
     enum ft_shim_gap gap = ft_limits_are_cause(error) ? FT_SHIM_GAP_RLIMIT : FT_SHIM_GAP_FORK_UNATTACHED;
     __atomic_fetch_add(&ft_hello()->gap_count[gap], 1, __ATOMIC_RELAXED);
 }

@@ -78,6 +78,40 @@ def test_children_of_a_handler_go_on_with_what_it_interrupted(tap, thread):
     assert {c for c, n in trace.summary()["dropped_by_cause"].items() if n} <= {"ring_full"}
 
 
+KEEPS_MAPPINGS = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    char line[600];
+    unsigned long from, to;
+    int status;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx", &from, &to) == 2 && strstr(line, " rw-s "))
+            madvise((void *)from, to - from, MADV_DONTFORK);
+    for (int i = 0; i < 3; i++)
+        if (fork() == 0)
+            _exit(write(open("own", O_CREAT | O_WRONLY | O_APPEND, 0600), "x", 1) != 1);
+    while (wait(&status) > 0)
+        if (status != 0)
+            return 1;
+    return 0;
+}
+"""
+
+
+def test_children_that_do_not_get_shared_mappings(tap):
+    """As of who registers memory with a device: the segment is not there either."""
+    trace = tap.run([tap.compiled("keeps", KEEPS_MAPPINGS)])
+    assert (tap.work / "own").read_bytes() == b"xxx"
+    assert trace.count(name="write", path=str(tap.work / "own")) == 3 or sum(g["count"] for g in trace.gaps()) == 3, trace.gaps()
+
+
 @pytest.mark.parametrize("memory", [[], ["vfork"]], ids=["apart", "shared"])
 def test_a_child_that_shares_the_descriptors(tap, memory):
     trace = tap.run([harness.program("clone_shared_tables"), "files", *memory])
