@@ -51,13 +51,18 @@ struct ft_fd *ft_fd_find_far(int fd);
 /* Slot of a descriptor, made where it has none; NULL where there is no memory for it. */
 struct ft_fd *ft_fd_make(int fd);
 
+/* Slot of a descriptor below FT_FD_DIRECT; NULL where it has none yet, and for any other. */
+FT_HOT struct ft_fd *ft_fd_find_near(int fd)
+{
+    if (ft_unlikely((unsigned)fd >= FT_FD_DIRECT))
+        return NULL;
+    struct ft_fd *leaf = __atomic_load_n(&ft_fd_leaves[(unsigned)fd / FT_FD_LEAF], __ATOMIC_ACQUIRE);
+    return ft_likely(leaf != NULL) ? &leaf[(unsigned)fd % FT_FD_LEAF] : NULL;
+}
+
 FT_HOT struct ft_fd *ft_fd_find(int fd)
 {
-    if (ft_likely((unsigned)fd < FT_FD_DIRECT)) {
-        struct ft_fd *leaf = __atomic_load_n(&ft_fd_leaves[(unsigned)fd / FT_FD_LEAF], __ATOMIC_ACQUIRE);
-        return ft_likely(leaf != NULL) ? &leaf[(unsigned)fd % FT_FD_LEAF] : NULL;
-    }
-    return ft_fd_find_far(fd);
+    return ft_likely((unsigned)fd < FT_FD_DIRECT) ? ft_fd_find_near(fd) : ft_fd_find_far(fd);
 }
 
 /* Names a descriptor that was not seen being opened (inherited, received, made by an unwrapped call), or marks the

@@ -111,8 +111,10 @@ struct ft_call_state ft_begin_slow(struct ft_call_state state, int fd);
 struct ft_call_state ft_begin_unknown(struct ft_call_state state, int fd);
 struct ft_call_state ft_begin_nested(struct ft_call_state state, const void *frame);
 void ft_end_nested(struct ft_call_state state);
-void ft_end_rare(struct ft_call_state state, unsigned call, const struct ft_args *args, long result, uint64_t end,
-                 int64_t position);
+void ft_begin_other(struct ft_call_state *state, unsigned call, const struct ft_args *args, const void *frame);
+/* What ft_end_plain left; `end` 0: even the clock. */
+void ft_end_other(struct ft_call_state state, unsigned call, const struct ft_args *args, long result, uint64_t end,
+                  int64_t position);
 /* Finds files and error, and writes the record, with what extensions it needs. Both structs are used up. */
 void ft_end_slow(struct ft_call_state *state, unsigned call, struct ft_outcome *outcome);
 /* After a call that opened `fd`: its slot; kind and inode go to the outcome. */
@@ -130,8 +132,11 @@ FT_HOT int ft_enter(void)
     return ft_enter_slow();
 }
 
+/* Where a call is on the stack, the same for all that a wrapper is made of: above it is what the caller passed. */
+#define FT_FRAME() __builtin_dwarf_cfa()
+
 /* Shows the call in the thread's line and takes the clock. */
-FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft_args *args)
+FT_HOT void ft_begin_in(struct ft_call_state *state, unsigned call, const struct ft_args *args, const void *frame)
 {
     struct ft_line *line = ft_thread.line;
     state->line = line;
@@ -153,8 +158,8 @@ FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft
     }
     state->call_before = line->call;
     if (ft_unlikely(state->call_before != 0))
-        *state = ft_begin_nested(*state, __builtin_frame_address(0));
-    ft_thread.call_frame = __builtin_frame_address(0);
+        *state = ft_begin_nested(*state, frame);
+    ft_thread.call_frame = frame;
     line->file = state->file;
     line->fd = args->has_fd ? args->fd : -1;
     state->start = ft_now();
@@ -162,6 +167,48 @@ FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft
     __asm__ volatile("" : : : "memory"); /* the call is shown last: what it shows is complete */
     line->call = call;
     FT_TEST_POINT(call_shown);
+}
+
+FT_HOT void ft_begin(struct ft_call_state *state, unsigned call, const struct ft_args *args)
+{
+    ft_begin_in(state, call, args, FT_FRAME());
+}
+
+/*
+ * The same where the mode is FT_MODE_ON and nothing else is out of the ordinary: a descriptor whose file is known, and no
+ * call that this one interrupts. 0: something is, and the call has not begun. Since it calls nothing, all that it knows
+ * stays in registers; and what it has seen the end need not look at again.
+ */
+FT_HOT int ft_begin_plain(struct ft_call_state *state, unsigned call, const struct ft_args *args)
+{
+    struct ft_line *line = ft_thread.line;
+    state->line = line;
+    state->slot = NULL;
+    state->file = 0;
+    state->generation = 0;
+    if (args->has_fd) {
+        struct ft_fd *slot = ft_fd_find_near(args->fd);
+        if (ft_unlikely(slot == NULL))
+            return 0;
+        state->generation = __atomic_load_n(&slot->generation, __ATOMIC_RELAXED);
+        state->file = __atomic_load_n(&slot->file, __ATOMIC_RELAXED);
+        state->slot = slot;
+        if (ft_unlikely(state->file - 1 >= FT_FILE_EXCLUDED - 1))
+            return 0;
+    }
+    if (ft_unlikely(line->call != 0))
+        return 0;
+    ft_thread.call_frame = FT_FRAME();
+    line->file = state->file;
+    line->fd = args->has_fd ? args->fd : -1;
+    if (ft_unlikely(ft_thread.mode != FT_MODE_ON)) /* a handler came: there may be no counter any more */
+        return 0;
+    state->start = ft_ticks();
+    line->call_start = state->start;
+    __asm__ volatile("" : : : "memory"); /* as above */
+    line->call = call;
+    FT_TEST_POINT(call_shown);
+    return 1;
 }
 
 FT_HOT uint64_t ft_end_clock(const struct ft_call_state *state)
@@ -175,17 +222,21 @@ FT_HOT uint64_t ft_end_clock(const struct ft_call_state *state)
     return end;
 }
 
+/* How a call ended, as word 3 has it beside the offset. */
+#define FT_ENDED(code, error) ((uint64_t)(error) << 48 | (uint64_t)(code) << 60)
+
 /*
  * The rest of ft_end for the ordinary case: one slot, no extension. The order matters (proto/ring.h): emitted, the
  * reservation, words 1 to 3, then word 0 by a release store. Returns 0 where it was not the ordinary case, having
  * reserved nothing and counted nothing.
  */
 FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, const struct ft_args *args,
-                              uint64_t end, uint64_t offset, unsigned flags, unsigned result, unsigned error)
+                              uint64_t end, uint64_t offset, unsigned flags, uint64_t ended)
 {
     uint64_t duration = end - state->start;
     uint64_t size = args->has_size ? (uint64_t)args->size : args->has_arg ? args->arg : 0;
-    if (ft_unlikely((duration >= FT_DURATION_EXT) | (offset > FT_OFFSET_MAX) | (size >> 32 != 0)))
+    _Static_assert(FT_OFFSET_MAX == (UINT64_C(1) << 48) - 1, "an offset has 48 bits");
+    if (ft_unlikely((offset >> 48 | size >> 32) != 0) || ft_unlikely(duration >= FT_DURATION_EXT))
         return 0;
     if (args->has_size && args->has_arg)
         return 0;
@@ -210,9 +261,10 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
     } else {
         word = ft_ring_reserve_more(writer, cursor, 1, end, &chunk);
         if (word == NULL) {
-            uint64_t moved = result == FT_RESULT_SIZE || (flags & FT_CALL_BYTES_SIZE) ? size
-                             : result == FT_RESULT_SMALL                              ? offset
-                                                                                      : 0;
+            unsigned code = FT_W3_RESULT(ended);
+            uint64_t moved = code == FT_RESULT_SIZE || (flags & FT_CALL_BYTES_SIZE) ? size
+                             : code == FT_RESULT_SMALL                              ? offset
+                                                                                    : 0;
             ft_ring_drop(writer, call, flags & FT_CALL_NO_BYTES ? 0 : moved, duration);
             ft_recording_end(before);
             return 1;
@@ -222,7 +274,7 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
     ft_prefetch(word + FT_PREFETCH_SLOTS * FT_SLOT_WORDS); /* the daemon's core has read these lines last */
     word[1] = (end - chunk->base_ticks) | duration << 40;
     word[2] = (uint64_t)state->file | size << 32;
-    word[3] = offset | (uint64_t)error << 48 | (uint64_t)result << 60;
+    word[3] = offset | ended;
     FT_TEST_POINT(written);
     /* Release: whoever sees word 0 (flowtapd's second pread) sees words 1 to 3. */
     __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, 1, call, flags, chunk->fill, fd16), __ATOMIC_RELEASE);
@@ -231,62 +283,86 @@ FT_HOT int ft_end_in_one_slot(const struct ft_call_state *state, unsigned call, 
     return 1;
 }
 
-/*
- * Ends a call on a descriptor where it is ordinary. 0: it is not (or its constants say that it never is), and
- * ft_end_rare shall do it, with *end_out and *position_out. The wrapper names its arguments again for that, so that here
- * they need no place in memory.
- */
-FT_HOT int ft_end_fast(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result,
-                       uint64_t *end_out, int64_t *position_out)
+/* Where the call was in its file, which it moves; -1: that is not known, or it does not. */
+FT_HOT int64_t ft_end_position(const struct ft_call_state *state, const struct ft_args *args, long result)
 {
-    uint64_t end = ft_end_clock(state);
-    if (ft_unlikely(state->excluded))
-        return 1;
-    int64_t position = -1;
-    if ((args->moves || (args->offset_or_moves && args->offset == -1 && !args->appends)) && result >= 0)
-        position = ft_fd_move(state->slot, result);
     if (args->ret == FT_RET_POSITION && result >= 0)
         ft_fd_positioned(state->slot, result);
-    if (ft_likely(ft_thread.mode == FT_MODE_ON) && !args->has_fd2 && !args->vector && !args->message &&
-        !args->messages && !args->opens && args->ret != FT_RET_FD) {
-        unsigned code = FT_RESULT_EXT, error = 0, flags = 0;
-        uint64_t offset = 0;
-        if (args->ret == FT_RET_NONE)
-            code = FT_RESULT_NONE;
-        else if (result == 0 && args->ret != FT_RET_END)
-            code = FT_RESULT_ZERO;
-        else if (args->ret == FT_RET_BYTES && args->has_size && result == args->size)
-            code = FT_RESULT_SIZE;
-        else if (args->ret == FT_RET_POSITION && result == args->offset)
-            code = FT_RESULT_OFFSET;
-        else if ((args->ret == FT_RET_BYTES || args->ret == FT_RET_VALUE) && result > 0 && position < 0 &&
-                 !args->has_offset && (uint64_t)result <= FT_OFFSET_MAX) {
-            code = FT_RESULT_SMALL;
-            offset = (uint64_t)result;
-        } else if ((args->ret == FT_RET_STATUS || args->ret == FT_RET_BYTES || args->ret == FT_RET_VALUE ||
-                    args->ret == FT_RET_POSITION) &&
-                   result == -1) {
-            code = FT_RESULT_ERROR;
-            error = (unsigned)errno;
-        }
-        if (args->no_bytes || args->ret != FT_RET_BYTES)
-            flags |= FT_CALL_NO_BYTES;
-        if (position >= 0) {
-            offset = (uint64_t)position;
-            flags |= FT_CALL_OFFSET;
-        } else if (args->has_offset && !(args->offset_or_moves && args->offset == -1)) {
-            offset = (uint64_t)args->offset;
-            flags |= FT_CALL_OFFSET;
-        }
-        if (state->slot != NULL && __atomic_load_n(&state->slot->generation, __ATOMIC_RELAXED) != state->generation)
-            flags |= FT_CALL_RACED;
-        if (ft_likely(code != FT_RESULT_EXT) &&
-            ft_likely(ft_end_in_one_slot(state, call, args, end, offset, flags, code, error)))
-            return 1;
+    if ((args->moves || (args->offset_or_moves && args->offset == -1 && !args->appends)) && result >= 0)
+        return ft_fd_move(state->slot, result);
+    return -1;
+}
+
+/*
+ * Ends a call on a descriptor where it is ordinary, once its second clock is taken. 0: it is not (or its constants say
+ * that it never is), and ft_end_rare shall do it, with *position_out.
+ */
+FT_HOT int ft_end_fast(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result,
+                       uint64_t end, int64_t *position_out)
+{
+    int64_t position = *position_out = ft_end_position(state, args, result);
+    if (args->has_fd2 || args->vector || args->message || args->messages || args->opens || args->ret == FT_RET_FD)
+        return 0;
+    if (state->slot != NULL &&
+        ft_unlikely(__atomic_load_n(&state->slot->generation, __ATOMIC_RELAXED) != state->generation))
+        return 0;
+    uint64_t offset = 0, ended;
+    unsigned flags = 0;
+    if (args->ret == FT_RET_NONE) {
+        ended = FT_ENDED(FT_RESULT_NONE, 0);
+    } else if (args->ret == FT_RET_BYTES && args->has_size && ft_likely(result == args->size) &&
+               ft_likely(result != 0)) {
+        ended = FT_ENDED(FT_RESULT_SIZE, 0);
+    } else if (result == 0 && args->ret != FT_RET_END) {
+        ended = FT_ENDED(FT_RESULT_ZERO, 0);
+    } else if (args->ret == FT_RET_POSITION && result == args->offset) {
+        ended = FT_ENDED(FT_RESULT_OFFSET, 0);
+    } else if ((args->ret == FT_RET_BYTES || args->ret == FT_RET_VALUE) && result > 0 && position < 0 &&
+               !args->has_offset && (uint64_t)result <= FT_OFFSET_MAX) {
+        ended = FT_ENDED(FT_RESULT_SMALL, 0);
+        offset = (uint64_t)result;
+    } else if ((args->ret == FT_RET_STATUS || args->ret == FT_RET_BYTES || args->ret == FT_RET_VALUE ||
+                args->ret == FT_RET_POSITION) &&
+               result == -1) {
+        ended = FT_ENDED(FT_RESULT_ERROR, (unsigned)errno);
+    } else {
+        return 0;
     }
-    *end_out = end;
-    *position_out = position;
-    return 0;
+    if (args->no_bytes || args->ret != FT_RET_BYTES)
+        flags |= FT_CALL_NO_BYTES;
+    if (position >= 0) {
+        offset = (uint64_t)position;
+        flags |= FT_CALL_OFFSET;
+    } else if (args->has_offset && !(args->offset_or_moves && args->offset == -1)) {
+        offset = (uint64_t)args->offset;
+        flags |= FT_CALL_OFFSET;
+    }
+    return ft_end_in_one_slot(state, call, args, end, offset, flags, ended);
+}
+
+/*
+ * Ends a call that ft_begin_plain began. 0: ft_end_other shall do it, with *end_out and *position_out. The wrapper names
+ * its arguments again for that, so that here they need no place in memory.
+ */
+FT_HOT int ft_end_plain(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result,
+                        uint64_t *end_out, int64_t *position_out)
+{
+    if (ft_unlikely(ft_thread.mode != FT_MODE_ON))
+        return 0;
+    uint64_t end = *end_out = ft_ticks();
+    state->line->call = 0;
+    FT_TEST_POINT(call_done);
+    return ft_end_fast(state, call, args, result, end, position_out);
+}
+
+/* All of what ft_begin_plain has found, for ft_end_other: what it has not looked at is as it was. */
+FT_HOT struct ft_call_state ft_plain_state(const struct ft_call_state *state)
+{
+    return (struct ft_call_state){.start = state->start,
+                                  .line = state->line,
+                                  .slot = state->slot,
+                                  .generation = state->generation,
+                                  .file = state->file};
 }
 
 /* Both in one, for wrappers written by hand. */

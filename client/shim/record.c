@@ -49,21 +49,43 @@ void ft_end_nested(struct ft_call_state state)
     line->call = state.call_before;
 }
 
-void ft_end_rare(struct ft_call_state state, unsigned call, const struct ft_args *args, long result, uint64_t end,
-                 int64_t position)
+void ft_begin_other(struct ft_call_state *state, unsigned call, const struct ft_args *args, const void *frame)
+{
+    ft_begin_in(state, call, args, frame);
+}
+
+static void end_rare(struct ft_call_state *state, unsigned call, const struct ft_args *args, long result, uint64_t end,
+                     int64_t position)
 {
     struct ft_outcome outcome = {.args = args, .result = result, .end = end};
     outcome.has_position = position >= 0;
     outcome.position = position;
-    ft_end_slow(&state, call, &outcome);
+    ft_end_slow(state, call, &outcome);
 }
 
 void ft_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result)
 {
-    uint64_t end;
+    uint64_t end = ft_end_clock(state);
     int64_t position;
-    if (!ft_end_fast(state, call, args, result, &end, &position))
-        ft_end_rare(*state, call, args, result, end, position);
+    if (ft_unlikely(state->excluded))
+        return;
+    if (ft_likely(ft_thread.mode == FT_MODE_ON)) {
+        if (ft_end_fast(state, call, args, result, end, &position))
+            return;
+    } else {
+        position = ft_end_position(state, args, result);
+    }
+    struct ft_call_state rare = *state;
+    end_rare(&rare, call, args, result, end, position);
+}
+
+void ft_end_other(struct ft_call_state state, unsigned call, const struct ft_args *args, long result, uint64_t end,
+                  int64_t position)
+{
+    if (end == 0)
+        ft_end(&state, call, args, result);
+    else
+        end_rare(&state, call, args, result, end, position);
 }
 
 /* A record under construction; extensions by the number of their bit. */

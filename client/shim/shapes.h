@@ -91,18 +91,48 @@
 #define FT_NUMBER(r) ((long)(intptr_t)(r))
 #define FT_ABSENT(ret) (errno = ENOSYS, (ret)(intptr_t)-1)
 
-#define FT_END(id, result, ...)                                                          \
-    do {                                                                                 \
-        uint64_t end_;                                                                   \
-        int64_t position_;                                                               \
-        if (ft_unlikely(!ft_end_fast(&state, id, &args, (result), &end_, &position_))) { \
-            const struct ft_args again_ = {__VA_ARGS__};                                 \
-            ft_end_rare(state, id, &again_, (result), end_, position_);                  \
-        }                                                                                \
+/*
+ * A call on a descriptor has two bodies: of the ordinary call, all inline, and of any other, to which the first leaves
+ * nothing but what the caller passed. The entry looks which it is, as far as that costs no register.
+ */
+#define FT_ENTRY_PLAIN(returns, name, params, arguments)                                                \
+    static __attribute__((noinline)) returns ft_body_##name params;                                     \
+    static __attribute__((noinline)) returns ft_other_##name params;                                    \
+    FT_EXPORT(returns, name, params)                                                                    \
+    {                                                                                                   \
+        FT_REAL_IF_KNOWN(returns, name, params);                                                        \
+        uint8_t mode_ = ft_thread.mode;                                                                 \
+        if (ft_likely(mode_ == FT_MODE_ON) && ft_likely(real != NULL) && ft_likely(ft_wiped.base != 0)) \
+            return ft_body_##name arguments;                                                            \
+        if (mode_ == FT_MODE_OFF && real != NULL)                                                       \
+            return real arguments;                                                                      \
+        return ft_other_##name arguments;                                                               \
+    }
+
+#define FT_END(id, result, ...)                                                           \
+    do {                                                                                  \
+        uint64_t end_ = 0;                                                                \
+        int64_t position_ = -1;                                                           \
+        if (ft_unlikely(!ft_end_plain(&state, id, &args, (result), &end_, &position_))) { \
+            const struct ft_args again_ = {__VA_ARGS__};                                  \
+            ft_end_other(ft_plain_state(&state), id, &again_, (result), end_, position_); \
+        }                                                                                 \
     } while (0)
 
 #define FT_SHAPE_FD(id, name, returns, params, arguments, got, ...) \
-    FT_ENTRY(returns, name, params, arguments)                      \
+    FT_ENTRY_PLAIN(returns, name, params, arguments)                \
+    static returns ft_body_##name params                            \
+    {                                                               \
+        FT_REAL_IF_KNOWN(returns, name, params);                    \
+        const struct ft_args args = {__VA_ARGS__};                  \
+        struct ft_call_state state;                                 \
+        if (ft_unlikely(!ft_begin_plain(&state, id, &args)))        \
+            return ft_other_##name arguments;                       \
+        returns r = real arguments;                                 \
+        FT_END(id, FT_NUMBER(r), __VA_ARGS__);                      \
+        return r;                                                   \
+    }                                                               \
+    static returns ft_other_##name params                           \
     {                                                               \
         FT_REAL(returns, name, params);                             \
         if (ft_unlikely(real == NULL))                              \
@@ -111,14 +141,27 @@
             return real arguments;                                  \
         const struct ft_args args = {__VA_ARGS__};                  \
         struct ft_call_state state;                                 \
-        ft_begin(&state, id, &args);                                \
+        ft_begin_other(&state, id, &args, FT_FRAME());              \
         returns r = real arguments;                                 \
-        FT_END(id, FT_NUMBER(r), __VA_ARGS__);                      \
+        ft_end(&state, id, &args, FT_NUMBER(r));                    \
         return r;                                                   \
     }
 
 #define FT_SHAPE_FD_VOID(id, name, returns, params, arguments, got, ...) \
-    FT_ENTRY(void, name, params, arguments)                              \
+    FT_ENTRY_PLAIN(void, name, params, arguments)                        \
+    static void ft_body_##name params                                    \
+    {                                                                    \
+        FT_REAL_IF_KNOWN(void, name, params);                            \
+        const struct ft_args args = {__VA_ARGS__};                       \
+        struct ft_call_state state;                                      \
+        if (ft_unlikely(!ft_begin_plain(&state, id, &args))) {           \
+            ft_other_##name arguments;                                   \
+            return;                                                      \
+        }                                                                \
+        real arguments;                                                  \
+        FT_END(id, 0, __VA_ARGS__);                                      \
+    }                                                                    \
+    static void ft_other_##name params                                   \
     {                                                                    \
         FT_REAL(void, name, params);                                     \
         if (ft_unlikely(real == NULL))                                   \
@@ -129,9 +172,9 @@
         }                                                                \
         const struct ft_args args = {__VA_ARGS__};                       \
         struct ft_call_state state;                                      \
-        ft_begin(&state, id, &args);                                     \
+        ft_begin_other(&state, id, &args, FT_FRAME());                   \
         real arguments;                                                  \
-        FT_END(id, 0, __VA_ARGS__);                                      \
+        ft_end(&state, id, &args, 0);                                    \
     }
 
 /* Out of line: begins a call that has no descriptor, ends one with everything. */
@@ -169,9 +212,9 @@ void ft_event_before(unsigned call, const struct ft_args *args);
             return real arguments;                                         \
         const struct ft_args args = {__VA_ARGS__};                         \
         struct ft_call_state state;                                        \
-        ft_begin(&state, id, &args);                                       \
+        ft_begin_other(&state, id, &args, FT_FRAME());                     \
         returns r = real arguments;                                        \
-        FT_END(id, FT_NUMBER(r), __VA_ARGS__);                             \
+        ft_end(&state, id, &args, FT_NUMBER(r));                           \
         return r;                                                          \
     }
 

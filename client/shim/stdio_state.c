@@ -134,7 +134,7 @@ static int end_in_one_slot(struct ft_stdio *io, unsigned call, uint64_t end, lon
         __atomic_load_n(&io->state.slot->generation, __ATOMIC_RELAXED) != io->state.generation)
         flags |= FT_CALL_RACED;
     unsigned code = result == 0 ? FT_RESULT_ZERO : FT_RESULT_SMALL;
-    return ft_end_in_one_slot(&io->state, call, a, end, (uint64_t)result, flags, code, 0);
+    return ft_end_in_one_slot(&io->state, call, a, end, (uint64_t)result, flags, FT_ENDED(code, 0));
 }
 
 static void end(struct ft_stdio *io, unsigned call, long result, uint64_t bytes, int has_bytes)
