@@ -54,8 +54,9 @@ static int attach_process(enum ft_image image)
         ft_process.next_id = FT_FILE_FIRST;
     ft_process.first_id =
         ft_process.next_id; /* a child's go on: a call that the fork interrupted has one of its parent's */
-    /* First: who forks meanwhile in another thread has a child that does not wait for this to be done. */
-    ft_sys(SYS_madvise, &ft_wiped_page, FT_PAGE_BYTES, FT_MADV_WIPEONFORK);
+    /* First: who forks meanwhile in another thread has a child that does not wait for this to be done. It is inherited. */
+    if (image == FT_IMAGE_EXEC)
+        ft_sys(SYS_madvise, &ft_wiped_page, FT_PAGE_BYTES, FT_MADV_WIPEONFORK);
     long error = ft_segment_make(image);
     if (error != 0) {
         ft_debug_say("not attached, errno", -error);
@@ -196,9 +197,16 @@ static void turn_child_off(void)
     ft_turn_off();
 }
 
+/* Writes what is there: in a child the page is new, and a read before the first write would be a fault of its own. */
+static int is_unattached(void)
+{
+    uint64_t none = 0;
+    return __atomic_compare_exchange_n(&ft_wiped.base, &none, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void ft_attach_child(enum ft_image image)
 {
-    if (!ft_process.wanted || ft_wiped.base != 0)
+    if (!ft_process.wanted || !is_unattached())
         return;
     if (ft_process.sandboxed)
         turn_child_off(); /* no system call may be made here; the parent has counted the gap */

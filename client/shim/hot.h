@@ -295,7 +295,7 @@ FT_HOT int64_t ft_end_position(const struct ft_call_state *state, const struct f
 
 /*
  * Ends a call on a descriptor where it is ordinary, once its second clock is taken. 0: it is not (or its constants say
- * that it never is), and ft_end_rare shall do it, with *position_out.
+ * that it never is), and ft_end_slow shall do it, with *position_out.
  */
 FT_HOT int ft_end_fast(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result,
                        uint64_t end, int64_t *position_out)

@@ -27,7 +27,8 @@ enum {
 
 typedef int iterate(int (*see)(struct dl_phdr_info *, size_t, void *), void *data);
 
-FT_TABLE static uint8_t levels_are_read, levels_are_on, levels_is_looking;
+FT_TABLE static uint8_t levels_are_read, levels_are_on;
+static uint8_t levels_is_looking; /* not there: each forked child writes it */
 FT_TABLE static unsigned levels_first_count;
 FT_TABLE static uint64_t levels_seen[SEEN_MAX]; /* where an object was loaded that was looked at */
 FT_TABLE static unsigned levels_seen_count;
@@ -176,11 +177,24 @@ static void read_rules(iterate *all)
     levels_are_on = 1;
 }
 
-/* Most programs have no such library: then nothing is written, since each page that is costs a fault. */
+static int is_any_wanted_at_start(void)
+{
+    for (const struct link_map *map = ft_real_first_map(); map != NULL; map = map->l_next)
+        if (map->l_name != NULL && ft_levels_rules_want_at_start(ft_levels_object_name(map->l_name)))
+            return 1;
+    return 0;
+}
+
+/*
+ * Most programs have no such library: then nothing is written, since each page that is costs a fault, and ld.so is not
+ * asked to keep others from loading.
+ */
 void ft_levels_start(void)
 {
-    iterate *all = ft_is_attached() && may_look() ? iterator() : NULL;
-    if (all == NULL || (!ft_levels_rules_are_given() && !all(is_wanted_at_start, NULL)))
+    if (!ft_is_attached() || !may_look() || (!ft_levels_rules_are_given() && !is_any_wanted_at_start()))
+        return;
+    iterate *all = iterator();
+    if (all == NULL)
         return;
     read_rules(all);
     if (levels_are_on)

@@ -63,7 +63,7 @@ static struct link_map linker_map(void)
 }
 
 /* Where a debugger finds the list of objects. ld.so's own symbol, which is not known here before this library is relocated. */
-static const struct link_map *first_map(void)
+const struct link_map *ft_real_first_map(void)
 {
     if (&_r_debug != NULL)
         return _r_debug.r_map;
@@ -79,7 +79,7 @@ static const struct link_map *first_map(void)
 
 static const struct link_map *own_map(void)
 {
-    for (const struct link_map *map = first_map(); map != NULL; map = map->l_next)
+    for (const struct link_map *map = ft_real_first_map(); map != NULL; map = map->l_next)
         if (map->l_ld == _DYNAMIC)
             return map;
     return NULL;
@@ -100,7 +100,7 @@ static ft_function *find_behind(const struct link_map *own, const char *name)
 /* Where this library was not preloaded but opened by somebody, libc stands before it. */
 static ft_function *find_in_libc_before(const struct link_map *own, const char *name)
 {
-    for (const struct link_map *map = first_map(); map != NULL && map != own; map = map->l_next) {
+    for (const struct link_map *map = ft_real_first_map(); map != NULL && map != own; map = map->l_next) {
         struct ft_object object = ft_object_of(map);
         if (object.soname != NULL && ft_object_is_same(object.soname, "libc.so.6"))
             return ft_object_find(&object, name, ft_object_hash(name));
@@ -130,7 +130,7 @@ ft_function *ft_real_find(const char *name)
 
 ft_function *ft_real_in_vdso(const char *name)
 {
-    for (const struct link_map *map = first_map(); map != NULL; map = map->l_next) {
+    for (const struct link_map *map = ft_real_first_map(); map != NULL; map = map->l_next) {
         struct ft_object object = ft_object_of(map);
         if (object.soname == NULL || !ft_has_prefix(object.soname, "linux-vdso.so"))
             continue;
@@ -144,7 +144,7 @@ int ft_real_is_second_copy(void)
     const struct link_map *own = own_map();
     if (own == NULL)
         return 1;
-    for (const struct link_map *map = first_map(); map != NULL && map != own; map = map->l_next) {
+    for (const struct link_map *map = ft_real_first_map(); map != NULL && map != own; map = map->l_next) {
         struct ft_object object = ft_object_of(map);
         if (object.soname != NULL && ft_object_is_same(object.soname, FT_SHIM_LIBRARY))
             return 1;

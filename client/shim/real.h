@@ -24,6 +24,9 @@ FT_HOT ft_function *ft_real(unsigned call)
 
 /* The same for any other function, each time. */
 ft_function *ft_real_find(const char *name);
+/* The objects of the process in link order; NULL: not to be had. Who goes to the end is in a constructor: ld.so waits. */
+struct link_map;
+const struct link_map *ft_real_first_map(void);
 ft_function *ft_real_in_vdso(const char *name);
 /* 1 where another copy of this library stands before this one in link order: this one stays out of the way. */
 int ft_real_is_second_copy(void);
