@@ -100,8 +100,8 @@ SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) $(POINTS) $
 SHIM_LDFLAGS = -shared -Wl,-soname,libflowtap-preload.so -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,defs \
                -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libgcc $(SHIM_START_LDFLAGS) $(LDFLAGS)
 # Each mapping and each page touched costs every program that starts: one mapping for what is not written, variables in
-# the order that sys.h says, and nothing of the compiler's own at start and end.
-SHIM_START_LDFLAGS := -nostartfiles -Wl,-z,noseparate-code -Wl,--sort-section=name
+# the order that sys.h says, code in that of order.ld, and nothing of the compiler's own at start and end.
+SHIM_START_LDFLAGS := -nostartfiles -Wl,-z,noseparate-code -Wl,--sort-section=name -Wl,-T,client/shim/order.ld
 # The same code for unit tests: linked into the test binary, exporting nothing, sanitized where the variant is.
 SHIM_UNIT_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SANITIZE) -DFT_SHIM_UNIT_TEST -fPIE
 
@@ -222,10 +222,10 @@ $(O)/bin/flowtap: $(CLI_OBJ) $(TRACE_PARTS) $(PROTO_LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(HOST_LDFLAGS) -o $@ $^ $(PROTO_LIBS)
 
-$(O)/lib/libflowtap-preload.so: $(SHIM_OBJ)
+$(O)/lib/libflowtap-preload.so: $(SHIM_OBJ) client/shim/order.ld
 	$(call say,LD)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SHIM_LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(SHIM_LDFLAGS) -o $@ $(filter %.o,$^)
 
 # The application's library is loaded by any program, so it is not sanitized either.
 $(ANNOTATE_OBJ) $(FUNCTIONS_OBJ): HOST_CFLAGS = $(BASE_CFLAGS) $(FORTIFY) -fPIC -fvisibility=hidden

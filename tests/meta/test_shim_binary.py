@@ -85,6 +85,22 @@ def test_a_start_maps_little_and_writes_one_page_of_variables():
                 and not name.startswith(("levels_", "ft_levels_"))]
 
 
+def test_a_start_reads_one_stretch_of_the_library():
+    """The kernel maps this much at a time: symbols, the code that attaches and all constants (client/shim/order.ld)."""
+    stretch = 64 * 1024
+    if "X86-64" not in tree.run("readelf", "-hW", tree.PRELOAD):
+        pytest.skip("not x86-64")
+    sections = tree.run("readelf", "-SW", tree.PRELOAD)
+    at = {name: (int(address, 16), int(size, 16)) for name, address, size in
+          re.findall(r" (\.\S+) +\w+ +([0-9a-f]{16}) [0-9a-f]+ ([0-9a-f]+)", sections)}
+    assert sum(at[".rodata"]) <= stretch
+    symbols = {fields[-1]: int(fields[0], 16) for fields in map(str.split, tree.run("nm", tree.PRELOAD).splitlines())
+               if len(fields) == 3 and fields[1] in "tT"}
+    for function in ("start", "ft_enter_slow", "ft_settings_read", "ft_real_is_second_copy", "ft_segment_make",
+                     "ft_hello_fill", "ft_clock_pair", "ft_hand_over", "ft_thread_start", "ft_attach_child"):
+        assert symbols[function] < stretch, function
+
+
 def test_it_finds_its_own_data_before_it_is_relocated():
     """An IFUNC resolver of another library may call it then: nothing of its own may lie behind the offset table."""
     sections = tree.run("readelf", "-SW", tree.PRELOAD)
