@@ -92,39 +92,25 @@ static void write_args(uint64_t *to, const struct args *args)
 static void write_record(const struct draft *draft, const struct args *args)
 {
     unsigned extended = (unsigned)__builtin_popcount(draft->mask);
-    uint32_t slots = 1;
+    struct ft_event event = {.end = draft->end, .ticks = draft->duration, .call = FT_CALL_ID_NONE, .slots = 1};
     if (draft->mask != 0 || args->count != 0)
-        slots += (1 + extended + args->words + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
-    struct ft_chunk_head *chunk;
-    uint8_t before = ft_recording_begin();
-    struct ft_writer *writer = ft_thread.writer;
-    struct ft_line *line = writer->line;
-    FT_TEST_POINT(line_known);
-    ft_local_increment(&line->emitted);
-    FT_TEST_POINT(emitted);
-    uint64_t *word = ft_ring_reserve(writer, slots, draft->end, &chunk);
-    if (word == NULL) {
-        ft_ring_drop(writer, FT_CALL_ID_NONE, 0, draft->duration);
-        ft_recording_end(before);
+        event.slots += (1 + extended + args->words + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
+    uint64_t *word = ft_event_begin(&event);
+    if (word == NULL)
         return;
-    }
-    FT_TEST_POINT(reserved_long);
     uint64_t short_duration = draft->duration >= FT_DURATION_EXT ? FT_DURATION_EXT : draft->duration;
-    word[1] = (draft->end - chunk->base_ticks) | short_duration << 40;
+    word[1] = (draft->end - event.chunk->base_ticks) | short_duration << 40;
     word[2] = draft->name | (uint64_t)draft->category << 32;
     word[3] = draft->mask & FT_EXT_RESULT ? (uint64_t)FT_RESULT_EXT << 60 : 0;
-    if (slots > 1) {
+    if (event.slots > 1) {
         uint64_t *next = word + FT_SLOT_WORDS;
         *next++ = draft->mask;
         for (unsigned i = 0; i < extended; i++)
             *next++ = draft->ext[i];
         write_args(next, args);
     }
-    FT_TEST_POINT(written_long);
-    /* Release: partner is the reader's second look at the chunk (proto/ring.h). */
-    __atomic_store_n(&word[0], FT_W0(draft->kind, slots, args->count, draft->flags, chunk->fill, FT_FD16_NONE),
-                     __ATOMIC_RELEASE);
-    ft_recording_end(before);
+    ft_event_end(&event, word,
+                 FT_W0(draft->kind, event.slots, args->count, draft->flags, event.chunk->fill, FT_FD16_NONE));
 }
 
 void ft_annotate_drop(void)

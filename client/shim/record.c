@@ -144,33 +144,18 @@ static void write_extension(uint64_t *to, const struct draft *draft)
 static __attribute__((noinline)) void write_record(unsigned call, const struct draft *draft, uint64_t duration,
                                                    uint64_t end, uint64_t bytes)
 {
-    uint32_t slots = 1;
+    struct ft_event event = {.end = end, .bytes = bytes, .ticks = duration, .call = call, .slots = 1};
     if (draft->mask != 0)
-        slots += (1 + extension_words(draft->mask) + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
-    struct ft_chunk_head *chunk;
-    uint8_t before = ft_recording_begin();
-    struct ft_writer *writer = ft_thread.writer;
-    struct ft_line *line = writer->line;
-    FT_TEST_POINT(line_known);
-    ft_local_increment(&line->emitted);
-    FT_TEST_POINT(emitted);
-    uint64_t *word = ft_ring_reserve(writer, slots, end, &chunk);
-    if (word == NULL) {
-        ft_ring_drop(writer, call, bytes, duration);
-        ft_recording_end(before);
+        event.slots += (1 + extension_words(draft->mask) + FT_SLOT_WORDS - 1) / FT_SLOT_WORDS;
+    uint64_t *word = ft_event_begin(&event);
+    if (word == NULL)
         return;
-    }
-    FT_TEST_POINT(reserved_long);
-    word[1] = (end - chunk->base_ticks) | (duration >= FT_DURATION_EXT ? FT_DURATION_EXT : duration) << 40;
+    word[1] = (end - event.chunk->base_ticks) | (duration >= FT_DURATION_EXT ? FT_DURATION_EXT : duration) << 40;
     word[2] = draft->word2;
     word[3] = draft->word3;
-    if (slots > 1)
+    if (event.slots > 1)
         write_extension(word + FT_SLOT_WORDS, draft);
-    FT_TEST_POINT(written_long);
-    /* Release: partner is the reader's second look at the chunk (proto/ring.h). */
-    __atomic_store_n(&word[0], FT_W0(FT_RECORD_CALL, slots, call, draft->flags, chunk->fill, draft->fd16),
-                     __ATOMIC_RELEASE);
-    ft_recording_end(before);
+    ft_event_end(&event, word, FT_W0(FT_RECORD_CALL, event.slots, call, draft->flags, event.chunk->fill, draft->fd16));
 }
 
 static void put_fd(struct draft *draft, int has_fd, int fd)

@@ -327,3 +327,29 @@ void ft_ring_drop(struct ft_writer *writer, unsigned call, uint64_t bytes, uint6
     __atomic_fetch_add(&row->bytes, bytes, __ATOMIC_RELAXED);
     __atomic_fetch_add(&row->ticks, ticks, __ATOMIC_RELAXED);
 }
+
+uint64_t *ft_event_begin(struct ft_event *event)
+{
+    event->recording_before = ft_recording_begin();
+    struct ft_writer *writer = ft_thread.writer;
+    struct ft_line *line = writer->line;
+    FT_TEST_POINT(line_known);
+    ft_local_increment(&line->emitted);
+    FT_TEST_POINT(emitted);
+    uint64_t *word = ft_ring_reserve(writer, event->slots, event->end, &event->chunk);
+    if (word == NULL) {
+        ft_ring_drop(writer, event->call, event->bytes, event->ticks);
+        ft_recording_end(event->recording_before);
+        return NULL;
+    }
+    FT_TEST_POINT(reserved_long);
+    return word;
+}
+
+void ft_event_end(const struct ft_event *event, uint64_t *word, uint64_t value)
+{
+    FT_TEST_POINT(written_long);
+    /* Release: partner is the reader's second look at the chunk (proto/ring.h). */
+    __atomic_store_n(&word[0], value, __ATOMIC_RELEASE);
+    ft_recording_end(event->recording_before);
+}

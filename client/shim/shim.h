@@ -268,6 +268,19 @@ uint64_t *ft_ring_reserve(struct ft_writer *writer, uint32_t slots, uint64_t now
 /* The same, after a reservation at `cursor` that did not fit. */
 uint64_t *ft_ring_reserve_more(struct ft_writer *writer, uint64_t cursor, uint32_t slots, uint64_t now,
                                struct ft_chunk_head **chunk);
+/* An event that is to be written in `slots`, ended at `end`; what it adds to the totals where it is dropped. */
+struct ft_event {
+    uint64_t end, bytes, ticks;
+    unsigned call; /* 0: of the application */
+    uint32_t slots;
+    struct ft_chunk_head *chunk; /* set by ft_event_begin, as is what ft_recording_end is to be given */
+    uint8_t recording_before;
+};
+
+/* Counts the event and reserves its slots, inside ft_recording_begin. NULL: it is dropped, and all is ended. */
+uint64_t *ft_event_begin(struct ft_event *event);
+/* Its first word, when all else is written. */
+void ft_event_end(const struct ft_event *event, uint64_t *word, uint64_t value);
 /* Adds an event that found no slot to the line and the totals. */
 void ft_ring_drop(struct ft_writer *writer, unsigned call, uint64_t bytes, uint64_t ticks);
 /* Takes memory for `chunks` more chunks now (before a sandbox); what fails is left. */
