@@ -117,7 +117,7 @@ static int add_piece(struct ft_batch *batch, struct ft_process *process, uint32_
         // Of a daemon before us: it had written all of it, and not freed it any more.
         bool is_done = head.fill == position->fill && !position->is_closed && !position->has_holes;
         if (is_done && segment->states[chunk] == FT_CHUNK_FULL)
-            ft_segment_free_chunk(segment, chunk);
+            ft_segment_free_chunks(segment, chunk, 1);
         return 0;
     }
     bool has_names = false;
@@ -166,7 +166,7 @@ static uint32_t run_of_chunks(struct ft_segment *segment, uint32_t chunk)
         struct ft_segment_position *position = at < segment->positions_count ? &segment->positions[at] : NULL;
         if (position && position->is_closed) {
             if (segment->states[at] == FT_CHUNK_FULL && !position->has_holes) {
-                ft_segment_free_chunk(segment, at);
+                ft_segment_free_chunks(segment, at, 1);
                 segment->states[at] = FT_CHUNK_FREE; // the shim may have it again: the next look will tell
                 position->is_closed = false;
             }
@@ -215,8 +215,34 @@ int ft_batch_collect(struct ft_batch *batch, struct ft_process *process, size_t 
     return r < 0 ? r : 0;
 }
 
+// Chunks that follow each other and are to be freed: with one write.
+struct freed {
+    const struct ft_segment *segment;
+    uint32_t first, count;
+};
+
+static void free_them(struct freed *freed)
+{
+    if (!freed->count)
+        return;
+    ft_segment_free_chunks(freed->segment, freed->first, freed->count);
+    FT_TEST_POINT(chunk_freed);
+    freed->count = 0;
+}
+
+static void add_to_freed(struct freed *freed, const struct ft_segment *segment, uint32_t chunk)
+{
+    bool follows = freed->count && freed->segment == segment && freed->first + freed->count == chunk;
+    if (!follows) {
+        free_them(freed);
+        *freed = (struct freed){.segment = segment, .first = chunk};
+    }
+    freed->count++;
+}
+
 void ft_batch_commit(struct ft_batch *batch, size_t from, size_t to)
 {
+    struct freed freed = {.count = 0};
     for (size_t i = from; i < to; i++) {
         const struct ft_piece *piece = &batch->pieces[i];
         struct ft_segment *segment = &piece->process->segment;
@@ -237,9 +263,9 @@ void ft_batch_commit(struct ft_batch *batch, size_t from, size_t to)
         bool is_to_be_freed = is_whole && piece->state == FT_CHUNK_FULL && !piece->has_holes;
         if (is_to_be_freed) {
             FT_TEST_POINT(consumed_whole);
-            ft_segment_free_chunk(segment, piece->chunk);
-            FT_TEST_POINT(chunk_freed);
+            add_to_freed(&freed, segment, piece->chunk);
         }
         position->is_closed = is_whole && !is_to_be_freed;
     }
+    free_them(&freed);
 }

@@ -271,10 +271,13 @@ static void write_words(const struct ft_segment *segment, const void *words, siz
     (void)n;
 }
 
-void ft_segment_free_chunk(const struct ft_segment *segment, uint32_t chunk)
+void ft_segment_free_chunks(const struct ft_segment *segment, uint32_t first, uint32_t count)
 {
-    uint8_t state = FT_CHUNK_FREE;
-    write_words(segment, &state, sizeof(state), offsetof(struct ft_head, chunk_state) + chunk);
+    uint8_t states[FT_CHUNKS_MAX];
+    if (first >= segment->geometry.chunks_max || count > segment->geometry.chunks_max - first)
+        return;
+    memset(states, FT_CHUNK_FREE, count);
+    write_words(segment, states, count, offsetof(struct ft_head, chunk_state) + first);
 }
 
 static uint64_t offset_of_consumed(const struct ft_segment *segment, uint32_t chunk)

@@ -81,7 +81,7 @@ struct ft_segment_position *ft_segment_position(struct ft_segment *segment, uint
 
 // Notes how much of a chunk is in a file, for a successor / gives it back to the shim, which comes second.
 void ft_segment_store_consumed(const struct ft_segment *segment, uint32_t chunk, uint64_t fill, uint32_t consumed);
-void ft_segment_free_chunk(const struct ft_segment *segment, uint32_t chunk);
+void ft_segment_free_chunks(const struct ft_segment *segment, uint32_t first, uint32_t count);
 
 // What was noted last: FT_CONSUMED, which a client may have overwritten. `chunk` < geometry.chunks_max.
 int ft_segment_read_consumed(const struct ft_segment *segment, uint32_t chunk, uint64_t *word);
