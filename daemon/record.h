@@ -32,10 +32,15 @@ static inline const uint64_t *ft_record_at(const uint8_t *chunk, unsigned slot)
     return (const uint64_t *)(const void *)(chunk + FT_CHUNK_HEAD_BYTES + (size_t)slot * FT_SLOT_BYTES);
 }
 
+// Slots that are fetched ahead: a copy lies in the farther caches until it is looked at.
+#define FT_RECORD_AHEAD 16
+
 // How many slots the record at `slot` takes; FT_RECORD_UNPUBLISHED or FT_RECORD_CORRUPT. `slot` < FT_CHUNK_SLOTS.
 static inline int ft_record_slots(const uint8_t *chunk, unsigned slot, uint64_t fill)
 {
-    uint64_t word = ft_record_at(chunk, slot)[0];
+    const uint64_t *record = ft_record_at(chunk, slot);
+    uint64_t word = record[0];
+    __builtin_prefetch((const void *)((uintptr_t)record + (size_t)FT_RECORD_AHEAD * FT_SLOT_BYTES));
     if (FT_W0_KIND(word) == FT_RECORD_NONE || FT_W0_FILL(word) != (uint16_t)fill)
         return FT_RECORD_UNPUBLISHED;
     unsigned slots = FT_W0_SLOTS(word);
