@@ -66,7 +66,12 @@ def _put(arg, key, value):
         arg.type, arg.value.text = _TEXT, _bytes(value)
 
 
+_NONE = (_Arg * 1)()
+
+
 def _list(args):
+    if not args:
+        return _NONE, 0
     kept = list(args.items())
     out = (_Arg * max(1, min(len(kept), _ARGS_MAX)))()
     for arg, (key, value) in zip(out, kept):
