@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 
+import pytest
+
 import harness
 import traced
 
@@ -31,6 +33,26 @@ def test_a_stale_socket_is_taken_over(tap):
     daemon.call([harness.program("touch_all"), "b"], cwd=tap.work, env={"FLOWTAP_JOB": "j"})
     trace = daemon.stop()
     assert {e["path"] for e in trace.events(name="write")} >= {str(tap.work / "b")}
+
+
+@pytest.mark.parametrize("stale", [False, True], ids=["none before", "one killed before"])
+def test_twenty_daemons_started_at_once_are_one(tap, stale):
+    daemon = tap.daemon() if stale else harness.Daemon(tap, "many")
+    if stale:
+        daemon.kill()
+    argv = [harness.FLOWTAPD, "--set", f"socket={daemon.socket}", "--set", f"spool_dir={daemon.spool}"]
+    started = [subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=harness.clean_environment())
+               for _ in range(20)]
+    for process in started:
+        tap.cleanup.append(lambda process=process: harness.end_child(process))
+    harness.wait_until("all but one to have given up", lambda: sum(p.poll() is None for p in started) <= 1)
+    (daemon.process,) = [p for p in started if p.poll() is None]
+    for process in started:
+        if process is not daemon.process:
+            assert process.returncode == 1 and process.stderr.read().count(b"\n") == 1
+    harness.wait_until("the socket", daemon.socket.exists)
+    assert daemon.call([harness.program("touch_all"), "a"], cwd=tap.work).returncode == 0
+    assert daemon.stop().count(name="write") == 1
 
 
 def test_started_without_standard_streams(tap):

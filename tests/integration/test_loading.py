@@ -2,6 +2,7 @@
 """Other libraries beside ours: allocators that write, plugins that skip preloads, sanitizers, many objects."""
 
 import os
+import pathlib
 import shutil
 
 import pytest
@@ -66,6 +67,44 @@ def test_a_program_of_three_hundred_shared_objects_started_a_hundred_times(tap):
     started = [p for p in trace.processes() if p["exe"] == str(program)]
     assert len(started) == 100 and all(p["events"] == 300 for p in started)
     assert trace.count(name="access", path="/nowhere") == 300 * 100
+
+
+@pytest.mark.parametrize("argv", [["getent", "passwd", "root"], ["ls", "-l", "/"], ["bash", "-c", "exec 5<&-; cat 6<&- /etc/hostname | cat"],
+                                  ["/usr/bin/python3", "-S", "-c", "import os; os.closerange(3, 40)"]], ids=lambda argv: argv[0])
+def test_no_call_fails_that_would_not_untraced(tap, argv):
+    """A program may take a close that fails for the end of the world. What it closes itself without need, we ask the name of
+    (statx), which nobody sees."""
+    harness.needs_program("strace")
+    daemon, bad = tap.daemon(), []
+    for env in (harness.clean_environment(), daemon.env()):
+        log = tap.folder / f"log{len(bad)}"
+        words = [f"-E{key}={env[key]}" for key in ("FLOWTAP", "FLOWTAP_SOCKET", "LD_PRELOAD") if key in env]
+        done = harness.call(["strace", "-f", "-o", log, *words, *argv], cwd=tap.work)
+        assert done.returncode == 0, done.stderr
+        bad.append(sum(" = -1 EBADF" in line and "statx" not in line for line in log.read_text().splitlines()))
+    assert bad[0] == bad[1]
+    assert daemon.stop().summary()["processes"] > 0
+
+
+@pytest.mark.parametrize("what", ["apparmor", "permission"])
+def test_a_library_that_must_not_be_mapped(tap, what):
+    """By a profile, or because its file cannot be read: ld.so's line, and the program as it is."""
+    harness.needs(os.geteuid() == 0, "another user needs root")
+    profiles = pathlib.Path("/sys/kernel/security/apparmor/profiles")
+    harness.needs(what != "apparmor" or (profiles.exists() and "lessopen" in profiles.read_text()),
+                  "AppArmor has no profile of lessopen here")
+    library = tap.folder / "libflowtap-preload.so"
+    shutil.copy(harness.PRELOAD, library)
+    library.chmod(0o755 if what == "apparmor" else 0o700)
+    os.chmod(tap.folder, 0o755)
+    daemon = tap.daemon()
+    argv = ["less", "/etc/hostname"] if what == "apparmor" else ["cat", "/etc/hostname"]
+    user = {} if what == "apparmor" else {"user": 65534, "group": 65534}
+    plain = harness.call(argv, **user)
+    done = harness.call(argv, env=daemon.env(LD_PRELOAD=library), **user)
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
+    assert all(line.startswith(b"ERROR: ld.so: object") for line in done.stderr.splitlines()[:1]), done.stderr
+    assert done.stderr.splitlines()[1:] == plain.stderr.splitlines()
 
 
 def test_stat_is_counted_once_beside_fakeroot(tap):

@@ -157,6 +157,49 @@ class Waiting:
         return harness.finish(self.process, ["it"]).returncode
 
 
+EPOCHS = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static long own_kib(void)
+{
+    char line[256];
+    long kib = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (fgets(line, sizeof line, f))
+        sscanf(line, "RssAnon: %ld", &kib);
+    fclose(f);
+    return kib;
+}
+int main(void)
+{
+    char byte;
+    long after_first = 0;
+    int fd = open("data", O_RDWR | O_CREAT, 0600);
+    ftruncate(fd, 16384L * 4096);
+    for (int epoch = 0; epoch < 61; epoch++) {
+        for (long i = 0; i < 16384; i++)
+            if (pread(fd, &byte, 1, i * 7919 % 16384 * 4096 + epoch % 2) != 1)
+                return 1;
+        if (epoch == 0)
+            after_first = own_kib();
+    }
+    printf("%ld\n", own_kib() - after_first);
+    return 0;
+}
+"""
+
+
+def test_a_million_calls_over_the_same_offsets_take_no_memory(tap):
+    """As of epochs: what a call costs does not depend on those before it."""
+    trace = tap.run([tap.compiled("epochs", EPOCHS)], check=False)
+    assert int(trace.ran.stdout) <= 64, "KiB of the program's own"
+    (row,) = [c for c in trace.summary()["calls"] if c["name"] == "pread"]
+    assert (row["count"], row["bytes"]) == (61 * 16384, 61 * 16384)
+    trace.check_sums()
+
+
 def test_a_ring_that_was_allowed_all_its_share_holds_it(tap):
     """Also while the daemon is stopped: 4 MiB of 126 events in 4 KiB, but for the last steps of growth."""
     daemon = tap.daemon()

@@ -61,6 +61,43 @@ def test_a_child_that_becomes_another_program(tap, how):
         assert [e["errno"] for e in trace.events(name="posix_spawn")][-1] == 2
 
 
+PIDFD_SPAWN = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <poll.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char **environ;
+int main(void)
+{
+    char *argv[] = {"cat", "/etc/hostname", NULL};
+    const char *names[] = {"pidfd_spawn", "pidfd_spawnp"};
+    for (int i = 0; i < 2; i++) {
+        int (*spawn)(int *, const char *, void *, void *, char **, char **) = dlsym(RTLD_DEFAULT, names[i]);
+        int fd;
+        siginfo_t info;
+        if (spawn == NULL)
+            return 77;
+        if (spawn(&fd, i == 0 ? "/bin/cat" : "cat", NULL, NULL, argv, environ) != 0 || waitid(P_PIDFD, fd, &info, WEXITED) != 0)
+            return 1;
+        close(fd);
+    }
+    return 0;
+}
+"""
+
+
+def test_pidfd_spawn_is_followed(tap):
+    program = tap.compiled("spawns", PIDFD_SPAWN)
+    plain = tap.plain([program])
+    harness.needs(plain.returncode != 77, "pidfd_spawn needs glibc 2.39")
+    trace = tap.run([program])
+    assert (trace.ran.returncode, trace.ran.stdout) == (plain.returncode, plain.stdout) and not trace.gaps()
+    assert [trace.count(name=name) for name in ("pidfd_spawn", "pidfd_spawnp")] == [1, 1]
+    assert sum(p["exe"].endswith("/cat") for p in trace.processes()) == 2
+
+
 def test_daemon_is_followed_and_the_parent_not_delayed(tap):
     trace = tap.run([harness.program("calls_process"), "daemon"])
     assert trace.file(tap.work / "child-file")["written_bytes"] == 5

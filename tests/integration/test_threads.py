@@ -48,10 +48,11 @@ def test_a_handler_for_ten_seconds(tap):
     assert counts["open"] == files - 1 and counts["close"] == made["ticks"]
 
 
-def test_twenty_thousand_threads(tap):
-    trace = tap.run([harness.program("thread_churn"), "20000"], deadline=120)
+@pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.soak)])
+def test_threads_of_one_write_each(tap, count):
+    trace = tap.run([harness.program("thread_churn"), str(count)], deadline=300)
     writes = trace.events(name="write", path=str(tap.work / "churn"))
-    assert len(writes) == 20_000
+    assert len(writes) == count
     assert trace.summary()["dropped"] == 0
 
 
