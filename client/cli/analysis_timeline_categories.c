@@ -146,21 +146,32 @@ static void lose(void *context, uint32_t group, int64_t ns)
     (void)context, (void)group, (void)ns; /* it is not in the bins yet */
 }
 
-/* What of a thread's segments no block to come reaches, above the watermark, goes into the bins; the rest stays pending. */
+/* What of a segment no block to come reaches, above the watermark, goes into the bins; the rest stays. */
+static void settle(struct ft_categories *categories, struct ft_owned segment, int64_t watermark_ns,
+                   struct ft_owned_list *left)
+{
+    if (segment.end > watermark_ns) {
+        add_final(categories, &segment, segment.start > watermark_ns ? segment.start : watermark_ns);
+        segment.end = watermark_ns;
+    }
+    if (segment.start < segment.end) {
+        ft_owned_append(left, &segment);
+    }
+}
+
+/* What was pending is of later blocks: most segments lie before all of it, and belong to nothing else. */
 static void settle_part(struct ft_categories *categories, const struct ft_owned_list *part, uint32_t thread,
                         int64_t watermark_ns)
 {
     struct ft_owned_list *pending = &categories->pending[thread], both = {0}, left = {0};
-    ft_owned_combine(part, pending, &both, lose, NULL);
+    size_t apart = 0;
+    while (apart < part->count && (pending->count == 0 || part->items[apart].end <= pending->items[0].start)) {
+        settle(categories, part->items[apart++], watermark_ns, &left);
+    }
+    struct ft_owned_list rest = {.items = part->items + apart, .count = part->count - apart};
+    ft_owned_combine(&rest, pending, &both, lose, NULL);
     for (size_t i = 0; i < both.count; i++) {
-        struct ft_owned *segment = &both.items[i];
-        if (segment->end > watermark_ns) {
-            add_final(categories, segment, segment->start > watermark_ns ? segment->start : watermark_ns);
-            segment->end = watermark_ns;
-        }
-        if (segment->start < segment->end) {
-            ft_owned_append(&left, segment);
-        }
+        settle(categories, both.items[i], watermark_ns, &left);
     }
     ft_owned_fini(&both);
     ft_owned_fini(pending);
