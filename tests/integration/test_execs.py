@@ -124,3 +124,70 @@ def test_nothing_is_put_back_twice(tap):
     assert b"LD_PRELOAD" in names and b"FLOWTAP" in names and len(names) == len(set(names)), names
     (preload,) = [line for line in done.stdout.splitlines() if line.startswith(b"LD_PRELOAD=")]
     assert preload == b"LD_PRELOAD=" + os.fsencode(harness.PRELOAD)
+
+
+def test_a_program_that_closes_everything_and_executes_itself(tap):
+    """Also from sealed memory and without any environment: each image is there, and its descriptors have the numbers they would."""
+    argv = [harness.program("reexec")]
+    assert tap.plain(argv).same() == (0, b"", b"")
+    (tap.work / "rounds").unlink()
+    trace = tap.run(argv)
+    assert (tap.work / "rounds").read_bytes() == 22 * b"round\n"
+    rounds = trace.events(name="write", path=str(tap.work / "rounds"))
+    assert len(rounds) == 22 and {e["fd"] for e in rounds} == {3} and len({e["pid"] for e in rounds}) == 1
+    assert len(trace.processes()) == 22 and {g["kind"] for g in trace.gaps()} <= {"raw_syscall"}
+
+
+FROM_A_THREAD = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_t first;
+static int ends;
+static void put(const char *name) { int fd = open(name, O_CREAT | O_WRONLY | O_APPEND, 0600); write(fd, "x", 1); close(fd); }
+static void *go(void *how)
+{
+    int status;
+    if (ends)
+        pthread_join(first, NULL);
+    put("thread");
+    if (!strcmp(how, "fork")) {
+        if (fork() == 0)
+            put("child"), _exit(0);
+        wait(&status);
+        exit(status);
+    }
+    execl("/bin/cat", "cat", "thread", (char *)0);
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    first = pthread_self();
+    ends = argc > 2;
+    put("main");
+    pthread_create(&thread, NULL, go, argv[1]);
+    if (ends)
+        pthread_exit(NULL);
+    for (;;)
+        access("loop", 0);
+}
+"""
+
+
+@pytest.mark.parametrize("ends", [[], ["ends"]], ids=["beside the first", "after the first"])
+@pytest.mark.parametrize("how", ["exec", "fork"])
+def test_from_a_thread_that_is_not_the_first(tap, how, ends):
+    """The image that it becomes has the process's number, whoever of its threads has ended before."""
+    program = tap.compiled("from_thread", FROM_A_THREAD, "-pthread")
+    trace = tap.run([program, how, *ends], check=bool(ends))
+    trace.check_sums()
+    names = ["main", "thread"] + (["child"] if how == "fork" else [])
+    assert {n: trace.file(tap.work / n)["written_bytes"] for n in names} == dict.fromkeys(names, 1)
+    if how == "exec":
+        assert trace.ran.stdout == b"x" and trace.image("/cat")["exit"]["code"] == 0
+        assert trace.file(tap.work / "thread")["read_bytes"] == 1
+    assert trace.gaps() == []
