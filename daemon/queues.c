@@ -58,7 +58,7 @@ static int parse_answer(const uint8_t *bytes, size_t count, uint32_t *out)
     if (count < at)
         return -EBADMSG;
     memcpy(&head, bytes, sizeof(head));
-    if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || head.nlmsg_len > count)
+    if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || head.nlmsg_len < at || head.nlmsg_len > count)
         return -EBADMSG;
     while (head.nlmsg_len - at >= sizeof(struct nlattr)) {
         struct nlattr attribute;
@@ -71,7 +71,7 @@ static int parse_answer(const uint8_t *bytes, size_t count, uint32_t *out)
             *out = queue.udiag_rqueue;
             return 0;
         }
-        size_t step = NLA_ALIGN(attribute.nla_len);
+        size_t step = (size_t)NLA_ALIGN(attribute.nla_len);
         if (step > head.nlmsg_len - at)
             break;
         at += step;
