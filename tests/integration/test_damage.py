@@ -67,12 +67,13 @@ def test_a_sound_file_passes(tap, sound):
     assert len(events) > 50 and events_of(results["events"], path) == events
 
 
-def test_cut_at_many_places(tap, sound):
+@pytest.mark.parametrize("count", [120, pytest.param(1000, marks=pytest.mark.soak)])
+def test_cut_at_many_places(tap, sound, count):
     data, events, name = sound
     all_events = set(comparable(events))
     path = tap.folder / name
     most = -1
-    for cut in positions(len(data), 120, 1):
+    for cut in positions(len(data), count, 1):
         path.write_bytes(data[:cut])
         results = read_all(path, (["events", "--format", "json"], ["verify", "--json"], ["summary", "--json"]))
         # cut between two frames, it is a file that its daemon could not close
@@ -96,12 +97,13 @@ def test_each_command_on_cut_files(tap, sound):
         read_all(path)
 
 
-def test_flipped_bytes(tap, sound):
+@pytest.mark.parametrize("count", [300, pytest.param(1000, marks=pytest.mark.soak)])
+def test_flipped_bytes(tap, sound, count):
     data, events, name = sound
     all_events = set(comparable(events))
     path = tap.folder / name
     survived = 0
-    for at in positions(len(data), 300, 3):
+    for at in positions(len(data), count, 3):
         damaged = bytearray(data)
         damaged[at] ^= random.Random(at).randrange(1, 256)
         path.write_bytes(damaged)
