@@ -143,7 +143,7 @@ static void add_blocks(struct ft_calls *calls, const struct ft_trace_set *set, s
                        const struct ft_trace_set_block *blocks, size_t count)
 {
     struct ft_trace_decoder *decoder;
-    if (ft_trace_decoder_create(&decoder) < 0) {
+    if (!ft_cli_decoded(ft_trace_decoder_create(&decoder))) {
         calls->bad_blocks += count;
         return;
     }
@@ -151,7 +151,8 @@ static void add_blocks(struct ft_calls *calls, const struct ft_trace_set *set, s
         const struct ft_trace_reader *reader = ft_trace_set_reader(set, blocks[i].reader);
         const struct ft_trace_aggregate *aggregates;
         size_t aggregate_count;
-        if (ft_trace_decoder_aggregates(decoder, reader, kind | blocks[i].block, &aggregates, &aggregate_count) < 0) {
+        if (!ft_cli_decoded(
+                ft_trace_decoder_aggregates(decoder, reader, kind | blocks[i].block, &aggregates, &aggregate_count))) {
             calls->bad_blocks++;
             continue;
         }

@@ -69,8 +69,8 @@ static bool add_block(struct worker *worker, const struct block *block)
     bool is_sound = true;
     if (!pass->where || ft_where_may_match(pass->where, worker->decoder, block->reader, block->block)) {
         uint32_t columns = pass->columns | (pass->where ? ft_where_columns(pass->where) : 0);
-        is_sound = ft_trace_decoder_rows(worker->decoder, ft_trace_set_reader(pass->set, block->reader), block->block,
-                                         columns, &all) == 0;
+        is_sound = ft_cli_decoded(ft_trace_decoder_rows(worker->decoder, ft_trace_set_reader(pass->set, block->reader),
+                                                        block->block, columns, &all));
         rows = is_sound ? &all : &none;
     }
     if (pass->where && rows->count > 0) {
@@ -121,12 +121,12 @@ static void *run_worker(void *worker_untyped)
     }
 }
 
-/* How many could be made ready; the last one has no thread and works in this one. */
-static int start_workers(struct worker *workers, int wanted, struct work *work)
+/* How many could be made ready: where memory is short, fewer. */
+static int make_workers(struct worker *workers, int wanted, struct work *work)
 {
-    int started = 0;
-    for (bool has_thread = true; started < wanted && has_thread; started++) {
-        struct worker *worker = &workers[started];
+    int made = 0;
+    for (; made < wanted; made++) {
+        struct worker *worker = &workers[made];
         *worker = (struct worker){.work = work};
         if (ft_trace_decoder_create(&worker->decoder) < 0) {
             break;
@@ -136,9 +136,8 @@ static int start_workers(struct worker *workers, int wanted, struct work *work)
             break;
         }
         worker->state = work->pass->begin(work->pass);
-        has_thread = started + 1 < wanted && pthread_create(&worker->thread, NULL, run_worker, worker) == 0;
     }
-    return started;
+    return made;
 }
 
 static void run_workers(struct work *work)
@@ -146,16 +145,18 @@ static void run_workers(struct work *work)
     struct worker workers[WORKERS_MAX];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int wanted = processors < 1 || work->count < BLOCKS_FOR_THREADS ? 1 : (int)processors;
-    int started = start_workers(workers, wanted < WORKERS_MAX ? wanted : WORKERS_MAX, work);
-    if (started > 0) {
-        run_worker(&workers[started - 1]);
+    int made = make_workers(workers, wanted < WORKERS_MAX ? wanted : WORKERS_MAX, work), threads = 0;
+    if (made == 0) {
+        ft_cli_memory(NULL);
     }
-    for (int i = 0; i < started; i++) {
-        if (i + 1 < started) {
-            pthread_join(workers[i].thread, NULL);
-        }
+    while (threads + 1 < made && pthread_create(&workers[threads].thread, NULL, run_worker, &workers[threads]) == 0) {
+        threads++;
     }
-    for (int i = 0; i < started; i++) {
+    run_worker(&workers[threads]); /* the first without a thread works in this one */
+    for (int i = 0; i < threads; i++) {
+        pthread_join(workers[i].thread, NULL);
+    }
+    for (int i = 0; i < made; i++) {
         work->pass->end(workers[i].state);
         ft_selector_fini(&workers[i].selector);
         ft_trace_decoder_destroy(workers[i].decoder);
@@ -171,15 +172,15 @@ static void add_all_sums(struct ft_pass *pass)
     if (count == 0 || !pass->add_sums || pass->where) {
         return;
     }
-    if (ft_trace_decoder_create(&decoder) < 0) {
+    if (!ft_cli_decoded(ft_trace_decoder_create(&decoder))) {
         pass->bad_blocks += count;
         return;
     }
     void *state = pass->begin(pass);
     for (size_t i = 0; i < count; i++) {
         struct ft_rows rows;
-        bool is_sound = ft_trace_decoder_rows(decoder, ft_trace_set_reader(pass->set, blocks[i].reader),
-                                              FT_TRACE_PROFILE | blocks[i].block, FT_COL_ALL, &rows) == 0;
+        bool is_sound = ft_cli_decoded(ft_trace_decoder_rows(decoder, ft_trace_set_reader(pass->set, blocks[i].reader),
+                                                             FT_TRACE_PROFILE | blocks[i].block, FT_COL_ALL, &rows));
         if (is_sound) {
             pass->add_sums(state, blocks[i].reader, &rows);
         }

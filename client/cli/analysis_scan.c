@@ -138,7 +138,7 @@ static bool add_block(struct worker *worker, const struct ft_scan_block *block)
         return true;
     }
     columns |= where ? ft_where_columns(where) : 0;
-    if (ft_trace_decoder_rows(worker->decoder, reader, block->block, columns, &all) < 0) {
+    if (!ft_cli_decoded(ft_trace_decoder_rows(worker->decoder, reader, block->block, columns, &all))) {
         return false;
     }
     if (where) {
@@ -187,11 +187,12 @@ static void add_part(struct ft_scan *scan, const struct ft_scan_part *part)
     scan->rows += part->rows;
 }
 
-static int start_workers(struct worker *workers, int wanted, struct queue *queue)
+/* How many could be made ready: where memory is short, fewer. */
+static int make_workers(struct worker *workers, int wanted, struct queue *queue)
 {
-    int started = 0;
-    for (int i = 0; i < wanted; i++) {
-        struct worker *worker = &workers[i];
+    int made = 0;
+    for (; made < wanted; made++) {
+        struct worker *worker = &workers[made];
         if (ft_trace_decoder_create(&worker->decoder) < 0) {
             break;
         }
@@ -201,14 +202,8 @@ static int start_workers(struct worker *workers, int wanted, struct queue *queue
             break;
         }
         ft_scan_part_init(&worker->part, queue->work);
-        /* The last one works in this thread. */
-        if (i + 1 < wanted && pthread_create(&worker->thread, NULL, work, worker) != 0) {
-            started++;
-            break;
-        }
-        started++;
     }
-    return started;
+    return made;
 }
 
 static void run_workers(struct ft_scan *scan, struct queue *queue)
@@ -218,15 +213,18 @@ static void run_workers(struct ft_scan *scan, struct queue *queue)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int wanted = processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (int)processors;
     wanted = queue->count < 4 ? 1 : wanted;
-    int started = start_workers(workers, wanted, queue);
-    for (int i = started - 1; i >= 0; i--) {
-        if (i == started - 1) {
-            work(&workers[i]);
-        } else {
-            pthread_join(workers[i].thread, NULL);
-        }
+    int made = make_workers(workers, wanted, queue), threads = 0;
+    if (made == 0) {
+        ft_cli_memory(NULL);
     }
-    for (int i = 0; i < started; i++) {
+    while (threads + 1 < made && pthread_create(&workers[threads].thread, NULL, work, &workers[threads]) == 0) {
+        threads++;
+    }
+    work(&workers[threads]); /* the first without a thread works in this one */
+    for (int i = 0; i < threads; i++) {
+        pthread_join(workers[i].thread, NULL);
+    }
+    for (int i = 0; i < made; i++) {
         add_part(scan, &workers[i].part);
         ft_scan_part_fini(&workers[i].part);
         ft_selector_fini(&workers[i].selector);

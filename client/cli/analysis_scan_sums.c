@@ -118,15 +118,15 @@ void ft_scan_add_sums(struct ft_scan *scan, struct ft_scan_work *work)
     if (count == 0) {
         return;
     }
-    if (ft_trace_decoder_create(&decoder) < 0) {
+    if (!ft_cli_decoded(ft_trace_decoder_create(&decoder))) {
         scan->bad_blocks += count;
         return;
     }
     ft_scan_files_init(&sums.files, work->place_count);
     for (size_t b = 0; b < count; b++) {
         struct ft_rows rows;
-        if (ft_trace_decoder_rows(decoder, ft_trace_set_reader(work->set, blocks[b].reader),
-                                  FT_TRACE_PROFILE | blocks[b].block, FT_COL_ALL, &rows) < 0) {
+        if (!ft_cli_decoded(ft_trace_decoder_rows(decoder, ft_trace_set_reader(work->set, blocks[b].reader),
+                                                  FT_TRACE_PROFILE | blocks[b].block, FT_COL_ALL, &rows))) {
             scan->bad_blocks++;
             continue;
         }

@@ -84,6 +84,14 @@ void *ft_cli_realloc(void *old, size_t count, size_t item_bytes)
     return ft_cli_memory(reallocarray(old, count ? count : 1, item_bytes ? item_bytes : 1));
 }
 
+bool ft_cli_decoded(int status)
+{
+    if (status == -ENOMEM) {
+        ft_cli_memory(NULL);
+    }
+    return status == 0;
+}
+
 char *ft_cli_strdup(const char *text)
 {
     return ft_cli_memory(strdup(text));

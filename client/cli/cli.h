@@ -25,6 +25,8 @@ void ft_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void *ft_cli_alloc(size_t bytes);
 void *ft_cli_memory(void *memory); /* the same memory; NULL stands for none left */
 void *ft_cli_realloc(void *old, size_t count, size_t item_bytes);
+/* Whether a reader's function went well. Where it had no memory, one line and exit 1: that is no damage of the trace. */
+bool ft_cli_decoded(int status);
 char *ft_cli_strdup(const char *text);
 char *ft_cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

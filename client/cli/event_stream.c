@@ -131,7 +131,7 @@ static void fill_window(struct ft_event_stream *stream, struct cursor *cursor, c
 static bool decode(struct ft_event_stream *stream, const struct cursor *cursor, uint32_t columns, struct ft_rows *rows)
 {
     const struct ft_trace_reader *reader = ft_trace_set_reader(stream->set, cursor->reader);
-    if (ft_trace_decoder_rows(stream->decoder, reader, cursor->block, columns, rows) < 0) {
+    if (!ft_cli_decoded(ft_trace_decoder_rows(stream->decoder, reader, cursor->block, columns, rows))) {
         stream->bad_blocks++;
         return false;
     }

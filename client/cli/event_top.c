@@ -185,8 +185,8 @@ static size_t fetch_block(struct ft_event_top *top, const struct ft_trace_set *s
 {
     const struct ft_event_place *place = &top->places[order[from]];
     struct ft_rows all, chosen;
-    bool is_sound =
-        ft_trace_decoder_rows(decoder, ft_trace_set_reader(set, place->reader), place->block, FT_COL_ALL, &all) == 0;
+    bool is_sound = ft_cli_decoded(
+        ft_trace_decoder_rows(decoder, ft_trace_set_reader(set, place->reader), place->block, FT_COL_ALL, &all));
     if (is_sound && selector->where) {
         ft_selector_pick(selector, place->reader, &all, &chosen);
     }
