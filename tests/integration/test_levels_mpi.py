@@ -17,9 +17,10 @@ DEADLINE_S = 240  # more ranks than cores, which wait for each other without sle
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="functions of libraries are recorded on x86-64")
 LIBRARIES = pathlib.Path(f"/usr/lib/{platform.machine()}-linux-gnu")
 
-# As root, and with more ranks than cores: what Open MPI refuses else.
+# As root, and with more ranks than cores: what Open MPI refuses else; 5 and later are told the latter by PRTE_.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": 1, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 1,
-               "OMPI_MCA_rmaps_base_oversubscribe": 1, "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+               "OMPI_MCA_rmaps_base_oversubscribe": 1, "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+               "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 # A rank by itself, as by a launcher that says nothing: the environment has no rank.
 NO_RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID", "RANK",
            "MV2_COMM_WORLD_RANK")
@@ -203,7 +204,8 @@ def test_netcdf(tap):
         spans = [e for e in trace.events(cat="NETCDF") if e.get("args", {}).get("file") == f"{folder}/{name}"]
         assert len(spans) == 10, (name, spans)
     written = trace.events(cat="NETCDF", name="nc_close")[0]
-    assert inside(trace, written, "HDF5") and not inside(trace, trace.events(cat="NETCDF", name="nc_open")[1], "HDF5")
+    asked = {e["name"] for e in inside(trace, trace.events(cat="NETCDF", name="nc_open")[1], "HDF5")}
+    assert inside(trace, written, "HDF5") and asked <= {"H5Fis_hdf5", "H5Fis_accessible"}  # NetCDF 4.9.3 asks
     assert trace.events(cat="NETCDF", name="nc_open")[2]["args"] == {"file": "/nonexistent/file.nc"}
 
 
