@@ -78,7 +78,7 @@ struct told {
     const uint64_t *counts;
     uint64_t type, space, count, offset, size, variable;
     uint32_t arg_count;
-    uint8_t is_done, has_type, has_offset, has_size, has_count, has_variable, is_all;
+    uint8_t is_done, has_type, has_offset, has_size, has_count, has_counts, has_variable, is_all;
 };
 
 static uint64_t handle_of(const struct told *told, uint64_t value)
@@ -146,6 +146,7 @@ static void note_arg(struct told *told, char letter, uint64_t value)
         break;
     case 'c':
         told->counts = (const uint64_t *)(uintptr_t)value;
+        told->has_counts = 1;
         break;
     case 'H':
         if (told->is_done)
@@ -172,8 +173,8 @@ static void find_size(struct told *told)
             told->has_size = (uint8_t)ft_levels_size_of_space(function, call->integers[0], told->type,
                                                               is_selected ? told->space : H5_ALL, &told->size);
     } else if (told->has_variable) {
-        told->has_size =
-            (uint8_t)ft_levels_size_of_part(function, call->integers[0], told->variable, told->counts, &told->size);
+        told->has_size = (uint8_t)ft_levels_size_of_part(function, call->integers[0], told->variable, !told->has_counts,
+                                                         told->counts, &told->size);
     } else if (told->has_type && told->has_count) {
         told->has_size = (uint8_t)ft_levels_size_by_type(function, told->type, told->count, &told->size);
     }

@@ -33,8 +33,8 @@ int ft_levels_size_by_type(const struct ft_levels_function *function, uint64_t t
 /* HDF5: elements of a selection; `space` 0: of the whole dataset. */
 int ft_levels_size_of_space(const struct ft_levels_function *function, uint64_t dataset, uint64_t type, uint64_t space,
                             uint64_t *size);
-/* netCDF and PnetCDF: `counts` NULL: one element. */
-int ft_levels_size_of_part(const struct ft_levels_function *function, uint64_t file, uint64_t variable,
+/* netCDF and PnetCDF: `is_one`: an element. Else `counts`, as the program gave them: NULL is all that there is. */
+int ft_levels_size_of_part(const struct ft_levels_function *function, uint64_t file, uint64_t variable, int is_one,
                            const uint64_t *counts, uint64_t *size);
 
 /* levels_fortran.c. The arguments as C has them, in their places; whether the call has succeeded, as far as is known. */

@@ -107,13 +107,13 @@ static uint64_t bytes_of_type(const struct ft_levels_function *function, int fil
     return type_of != NULL && type_of(file, variable, &type) == 0 && type > 0 && type < TYPES ? bytes[type] : 0;
 }
 
-int ft_levels_size_of_part(const struct ft_levels_function *function, uint64_t file, uint64_t variable,
+int ft_levels_size_of_part(const struct ft_levels_function *function, uint64_t file, uint64_t variable, int is_one,
                            const uint64_t *counts, uint64_t *size)
 {
     int (*dimensions_of)(int, int, int *) = (int (*)(int, int, int *))(uintptr_t)function->helpers[0];
     int dimensions = 0;
-    if (dimensions_of == NULL || (counts != NULL && dimensions_of((int)file, (int)variable, &dimensions) != 0) ||
-        dimensions < 0 || dimensions > DIMENSIONS_MAX)
+    if (dimensions_of == NULL || (!is_one && dimensions_of((int)file, (int)variable, &dimensions) != 0) ||
+        dimensions < 0 || dimensions > DIMENSIONS_MAX || (counts == NULL && dimensions > 0))
         return 0;
     uint64_t all =
         function->element_bytes != 0 ? function->element_bytes : bytes_of_type(function, (int)file, (int)variable);

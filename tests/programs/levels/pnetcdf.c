@@ -17,13 +17,15 @@ int main(int argc, char **argv)
     snprintf(path, sizeof(path), "%s/parallel.nc", argc > 1 ? argv[1] : ".");
     for (int i = 0; i < N; i++)
         values[i] = rank + i;
-    MPI_Offset start = rank * N, count = N;
+    MPI_Offset start = rank * N, count = N, *starts[] = {&start}, *counts[] = {&count};
+    int *parts[] = {values};
     error |= ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER, MPI_INFO_NULL, &id);
     error |= ncmpi_def_dim(id, "x", (MPI_Offset)size * N, &dimension);
     error |= ncmpi_def_var(id, "v", NC_INT, 1, &dimension, &variable);
     error |= ncmpi_enddef(id);
     error |= ncmpi_put_vara_int_all(id, variable, &start, &count, values);
     error |= ncmpi_get_vara_int_all(id, variable, &start, &count, back);
+    error |= ncmpi_mput_vara_int_all(id, 1, &variable, starts, counts, parts);
     error |= ncmpi_close(id);
     for (int i = 0; i < N; i++)
         sum += back[i];
