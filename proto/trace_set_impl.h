@@ -38,6 +38,7 @@ struct ft_trace_set {
     struct ft_trace_set_process *processes;
     struct ft_set_file *files;
     size_t process_cap, file_cap, file_count;
+    uint64_t file_probes; // other files that the search for each passed by: what uniting costs
     // Identities: that of index i has id i + 1.
     struct ft_intern process_keys, thread_keys;
 };

@@ -190,16 +190,16 @@ static struct ft_bytes name_of_identity(const struct ft_trace_reader *reader, co
     return ft_trace_reader_name(reader, is_identified(record) ? record->mount : record->path);
 }
 
-static uint32_t hash_of_file(const struct file_table *table, const struct ft_trace_reader *reader,
+// Of all that is_same_file compares: files that differ in one thing alone, as one inode below many mounts or one path on
+// many hosts, would else be one chain of the table that each of them is looked for in.
+static uint32_t hash_of_file(const struct file_table *table, const struct ft_set_reader *entry,
                              const struct ft_trace_file *record)
 {
-    const uint64_t numbers[] = {record->dev, record->inode};
-    struct ft_bytes path;
+    const struct ft_bytes name = name_of_identity(entry->reader, record);
+    const uint64_t numbers[] = {is_identified(record) ? record->dev : 0, is_identified(record) ? record->inode : 0,
+                                entry->host, ft_intern_hash(table->key, name.data, (uint32_t)name.len)};
 
-    if (is_identified(record))
-        return ft_intern_hash(table->key, numbers, sizeof(numbers));
-    path = name_of_identity(reader, record);
-    return ft_intern_hash(table->key, path.data, (uint32_t)path.len);
+    return ft_intern_hash(table->key, numbers, sizeof(numbers));
 }
 
 static bool is_same_file(const struct ft_trace_set *set, uint32_t index, const struct ft_set_reader *entry,
@@ -242,7 +242,7 @@ static int unite_file(struct ft_trace_set *set, struct file_table *table, uint32
                       const struct ft_trace_file *record)
 {
     struct ft_set_reader *entry = &set->readers[reader];
-    uint32_t hash = hash_of_file(table, entry->reader, record), bucket;
+    uint32_t hash = hash_of_file(table, entry, record), bucket;
     size_t i = hash, index = set->file_count;
 
     if (2 * (index + 1) > table->bucket_count && double_file_buckets(table, index))
@@ -252,6 +252,7 @@ static int unite_file(struct ft_trace_set *set, struct file_table *table, uint32
             entry->files[id] = bucket - 1;
             return 0;
         }
+        set->file_probes++;
     }
     if (index >= FT_INTERN_IDS_MAX || ft_array_grow(&set->files, &set->file_cap, index, sizeof(*set->files)) ||
         ft_array_grow(&table->hashes, &table->hash_cap, index, sizeof(*table->hashes)))

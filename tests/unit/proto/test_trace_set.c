@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cmocka_all.h"
-#include "proto/trace_set.h"
+#include "proto/trace_set_impl.h"
 #include "trace_make.h"
 
 #include <errno.h>
@@ -243,6 +243,89 @@ static void blocks_are_read_from_files_that_are_opened_again(void **state)
     ft_trace_set_close(set);
 }
 
+enum { LIKES = 3000, LIKE_HOSTS = 60 };
+
+// A host's files, alike but for one thing; every host has the same.
+static void write_likes(const char *name, const char *host)
+{
+    struct ft_trace_header header = full_header();
+    struct ft_trace_writer *writer;
+    struct made made;
+    char text[64];
+
+    header.host = FT_BYTES(host);
+    header.part = 1;
+    assert_int_equal(ft_trace_writer_create(&header, NULL, &writer), 0);
+    for (uint32_t i = 0; i < 3 * (LIKES / LIKE_HOSTS); i++) {
+        struct ft_trace_file file = {.kind = FT_FILE_KIND_REGULAR};
+
+        snprintf(text, sizeof(text), "/mnt/%u", i);
+        file.path = (uint32_t)ft_trace_writer_name(writer, FT_BYTES(text));
+        if (i % 3 == 0) { // one inode below many mounts
+            file.dev = file.inode = 1;
+            file.mount = file.path;
+        } else if (i % 3 == 1) { // many inodes below one
+            file.dev = 1;
+            file.inode = 2 + i;
+        } // else many paths
+        assert_int_equal(ft_trace_writer_file(writer, &file), i + 1);
+    }
+    assert_int_equal(ft_trace_writer_finish(writer), 0);
+    made = take(writer);
+    ft_trace_writer_destroy(writer);
+    write_file(name, made.data, made.len);
+    free(made.data);
+}
+
+static void work_goes_with_the_files_whatever_they_differ_in(void **state)
+{
+    const char *paths[1];
+    struct ft_trace_set *set;
+    char name[32], host[32];
+
+    (void)state;
+    assert_int_equal(mkdir(path_of("likes"), 0700), 0);
+    for (uint32_t i = 0; i < LIKE_HOSTS; i++) {
+        snprintf(name, sizeof(name), "likes/%u.flow", i);
+        snprintf(host, sizeof(host), "host%u", i);
+        write_likes(name, host);
+    }
+    paths[0] = path_of("likes");
+    assert_int_equal(ft_trace_set_open(paths, 1, NULL, &set, NULL), 0);
+    assert_int_equal(ft_trace_set_file_count(set), 3 * LIKES);
+    // At most half full, a table passes by less than one for each.
+    assert_in_range(set->file_probes, 1, 2 * 3 * LIKES);
+    ft_trace_set_close(set);
+}
+
+static void one_inode_below_many_mounts_of_one_host(void **state)
+{
+    const char *paths[] = {path_of("mounts.flow")};
+    struct ft_trace_header header = full_header();
+    struct ft_trace_file file = {.kind = FT_FILE_KIND_REGULAR, .dev = 1, .inode = 1};
+    struct ft_trace_writer *writer;
+    struct ft_trace_set *set;
+    struct made made;
+    char text[64];
+
+    (void)state;
+    assert_int_equal(ft_trace_writer_create(&header, NULL, &writer), 0);
+    for (uint32_t i = 0; i < LIKES; i++) {
+        snprintf(text, sizeof(text), "/mnt/%u", i);
+        file.path = file.mount = (uint32_t)ft_trace_writer_name(writer, FT_BYTES(text));
+        assert_int_equal(ft_trace_writer_file(writer, &file), i + 1);
+    }
+    assert_int_equal(ft_trace_writer_finish(writer), 0);
+    made = take(writer);
+    ft_trace_writer_destroy(writer);
+    write_file("mounts.flow", made.data, made.len);
+    free(made.data);
+    assert_int_equal(ft_trace_set_open(paths, 1, NULL, &set, NULL), 0);
+    assert_int_equal(ft_trace_set_file_count(set), LIKES);
+    assert_in_range(set->file_probes, 1, 2 * LIKES);
+    ft_trace_set_close(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +334,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_opened_is_named),
         cmocka_unit_test(a_folder_with_something_else_is_partial),
         cmocka_unit_test(blocks_are_read_from_files_that_are_opened_again),
+        cmocka_unit_test(work_goes_with_the_files_whatever_they_differ_in),
+        cmocka_unit_test(one_inode_below_many_mounts_of_one_host),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
