@@ -154,7 +154,7 @@ static int read_word(const uint64_t *where, uint64_t *value, int *is_gone)
 {
     const struct iovec to = {.iov_base = value, .iov_len = sizeof(*value)};
     const struct iovec from = {.iov_base = (void *)(uintptr_t)where, .iov_len = sizeof(*value)};
-    long n = ft_sys(SYS_process_vm_readv, ft_sys(SYS_getpid), &to, 1, &from, 1, 0);
+    long n = ft_sys(SYS_process_vm_readv, ft_sys(SYS_gettid), &to, 1, &from, 1, 0);
     *is_gone = n == -EFAULT;
     return n == (long)sizeof(*value);
 }

@@ -85,7 +85,7 @@ const char *ft_levels_keep(const char *text, size_t bytes);
 void ft_levels_start(void);
 /* dlopen is about to be called: what it will bring is looked at later. */
 void ft_levels_opening(void);
-/* Looks at what was loaded since the last look. */
+/* Looks at what was loaded since the last look; where it may not yet, that stays pending. */
 void ft_levels_loaded(void);
 /* In a forked child: who was looking in the parent is not here. */
 void ft_levels_forked(void);

@@ -126,11 +126,16 @@ static int look_once(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
+/* Where another thread is looking, which may have begun before the last object was loaded, the next dlsym does. */
 static void look(void)
 {
     iterate *all = iterator();
-    if (all == NULL || __atomic_exchange_n(&levels_is_looking, 1, __ATOMIC_ACQUIRE))
+    if (all == NULL)
         return;
+    if (__atomic_exchange_n(&levels_is_looking, 1, __ATOMIC_ACQUIRE)) {
+        ft_levels_are_pending = 1;
+        return;
+    }
     all(look_once, (void *)all);
     __atomic_store_n(&levels_is_looking, 0, __ATOMIC_RELEASE);
 }
@@ -158,8 +163,12 @@ static int has_shadow_stack(void)
 
 static int may_look(void)
 {
-    /* Not beside a fork, whose child would find the lock of ld.so held; ld.so itself takes it in dlopen all the same. */
-    return ft_enter() && !ft_process.sandboxed && !ft_process.in_fork && ft_thread.vfork_depth == 0;
+    /*
+     * Not while a fork is on its way, whose child would find the lock of ld.so held. One that begins during the look
+     * still may, as it may beside the program's own dlopen, which takes that lock for longer.
+     */
+    return ft_enter() && !ft_process.sandboxed && __atomic_load_n(&ft_process.in_fork, __ATOMIC_RELAXED) == 0 &&
+           ft_thread.vfork_depth == 0;
 }
 
 /* Once. */
@@ -204,14 +213,13 @@ void ft_levels_start(void)
 void ft_levels_opening(void)
 {
     iterate *all = may_look() ? iterator() : NULL;
-    if (all == NULL)
-        return;
-    if (!levels_are_read && (ft_levels_rules_are_given() || all(is_wanted_at_start, NULL)))
+    if (all != NULL && !levels_are_read && (ft_levels_rules_are_given() || all(is_wanted_at_start, NULL)))
         read_rules(all);
     if (!levels_are_on)
         return;
-    look();
-    ft_levels_are_pending = 1;
+    if (all != NULL)
+        look();
+    ft_levels_are_pending = 1; /* also where it may not look yet: dlsym asks again */
 }
 
 void ft_levels_forked(void)

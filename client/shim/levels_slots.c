@@ -32,12 +32,12 @@ static int is_protected(const struct ft_levels_object *object, const uint64_t *a
     return address >= object->relro && address < object->relro_end;
 }
 
-/* By the kernel, which looks whether it may: 0, or -errno. */
+/* By the kernel, which looks whether it may: 0, or -errno. This thread's memory: the first thread may have ended. */
 static long write_by_kernel(uint64_t *at, uint64_t value)
 {
     const struct iovec from = {.iov_base = &value, .iov_len = sizeof(value)};
     const struct iovec to = {.iov_base = at, .iov_len = sizeof(value)};
-    long n = ft_sys(SYS_process_vm_writev, ft_sys(SYS_getpid), &from, 1, &to, 1, 0);
+    long n = ft_sys(SYS_process_vm_writev, ft_sys(SYS_gettid), &from, 1, &to, 1, 0);
     return n == (long)sizeof(value) ? 0 : n < 0 ? n : -EFAULT;
 }
 

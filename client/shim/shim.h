@@ -135,7 +135,6 @@ struct ft_process {
     uint8_t filtered;                 /* include or exclude globs are set */
     uint8_t follow_clean_env;
     uint8_t has_parents;     /* what is mapped at base is the parent's segment */
-    uint8_t in_fork;         /* a fork wrapper is on its way: its child has one thread */
     uint8_t growth;          /* enum ft_growth */
     uint8_t unlock_pages;    /* mlockall(MCL_FUTURE): what is mapped for us is not to stay locked */
     uint8_t files_shared;    /* with another process that runs (clone with CLONE_FILES) */
@@ -146,6 +145,7 @@ struct ft_process {
     uint8_t has_room;        /* it is much: what growth takes unasked is all of the shim's share */
     uint32_t settings_ignored;
     uint32_t chunks_fixed; /* in FT_GROWTH_FIXED no chunk beyond them is taken */
+    uint32_t in_fork;      /* fork wrappers that are on their way (atomic): their children have one thread */
     uint32_t missed;       /* calls while another thread was attaching: counted once that is done */
     uint64_t growth_retry_ticks;
     uint32_t hello_items_bytes; /* of the items that a forked child copies */

@@ -120,6 +120,17 @@ __attribute__((visibility("hidden"))) long ft_vfork_end(long result)
     return r;
 }
 
+/* Several threads may fork at a time. A child starts from none (attach.c). */
+static void fork_begins(void)
+{
+    __atomic_fetch_add(&ft_process.in_fork, 1, __ATOMIC_RELAXED);
+}
+
+static void fork_ended(void)
+{
+    __atomic_fetch_sub(&ft_process.in_fork, 1, __ATOMIC_RELAXED);
+}
+
 static pid_t fork_by(unsigned call, pid_t (*real)(void))
 {
     const struct ft_args args = {RET(VALUE), .follow = ft_process.sandboxed ? FT_FOLLOW_SANDBOX : FT_FOLLOW_ORDINARY};
@@ -128,7 +139,7 @@ static pid_t fork_by(unsigned call, pid_t (*real)(void))
     ft_process.fork_count++; /* descriptions opened so far are shared from here on */
     if (ft_unlikely(ft_uring_rings != 0))
         ft_uring_forking();
-    ft_process.in_fork = 1; /* its atfork handlers may make calls in the child before it is ours */
+    fork_begins(); /* its atfork handlers may make calls in the child before it is ours */
     pid_t r = real();
     if (r == 0) {
         ft_attach_child(FT_IMAGE_FORK);
@@ -136,7 +147,7 @@ static pid_t fork_by(unsigned call, pid_t (*real)(void))
             ft_name_again(state.file_before, state.fd_before);
         return 0;
     }
-    ft_process.in_fork = 0;
+    fork_ended();
     ft_path_end(&state, call, &args, r);
     return r;
 }
@@ -234,7 +245,7 @@ static uint32_t begin_in_either(struct ft_call_state *state, unsigned call)
 {
     ft_path_begin(state, call);
     ft_process.fork_count++;
-    ft_process.in_fork = 1;
+    fork_begins();
     return ft_process.pid;
 }
 
@@ -243,7 +254,7 @@ static void end_in_either(struct ft_call_state *state, unsigned call, int r, uin
 {
     const struct ft_args args = {RET(VALUE)};
     if (ft_wiped.base != 0 && ft_process.pid == pid_before) {
-        ft_process.in_fork = 0;
+        fork_ended();
     } else {
         uint64_t start = state->start;
         ft_attach_child(FT_IMAGE_FORK);

@@ -116,3 +116,10 @@ def test_plugins_are_seen_from_their_first_call(tap, built, binding, threads):
     trace = tap.run(argv, env={"FLOWTAP_FUNCTIONS": "liblevels.so:lib_*"})
     assert trace.ran.stdout == plain.stdout
     assert 0 < len(trace.events(cat="liblevels.so")) <= int(trace.ran.stderr.split()[0])
+
+
+@pytest.mark.parametrize("binding", ["lazy", "now", "no_plt"])
+@pytest.mark.parametrize("how", ["forking", "ended"])
+def test_plugins_are_seen_beside_a_fork_and_without_the_first_thread(tap, built, binding, how):
+    """Opened while another thread is within fork(), they are looked at once their symbols are asked for."""
+    check(tap, [built("opener.c"), built("plugin.c", binding, "-shared", "-fPIC"), "30", how])

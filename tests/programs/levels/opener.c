@@ -1,19 +1,60 @@
 // SPDX-License-Identifier: MIT
-// opener PLUGIN TIMES: opens the plugin, lets it call the library ten times and closes it again, TIMES times, in two threads.
+// opener PLUGIN TIMES HOW: opens the plugin, lets it call the library ten times and closes it again, TIMES times. HOW:
+// 1 thread; 2 of them; "forking": another one is within fork() at each dlopen; "ended": the first thread is gone.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char *plugin;
 static long times;
+static int forks, begun[2], opened_too[2];
+static pthread_t forker, first;
+
+static void wait_in_fork(void)
+{
+    char byte = 0;
+    if (write(begun[1], &byte, 1) != 1 || read(opened_too[0], &byte, 1) != 1)
+        abort();
+}
+
+static void *fork_once(void *data)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    if (waitpid(child, NULL, 0) != child)
+        abort();
+    return data;
+}
+
+static void begin_fork(void)
+{
+    char byte;
+    if (pthread_create(&forker, NULL, fork_once, NULL) != 0 || read(begun[0], &byte, 1) != 1)
+        abort();
+}
+
+static void end_fork(void)
+{
+    char byte = 0;
+    if (write(opened_too[1], &byte, 1) != 1 || pthread_join(forker, NULL) != 0)
+        abort();
+}
 
 static void *run(void *data)
 {
     long sum = 0;
     (void)data;
     for (long i = 0; i < times; i++) {
+        if (forks)
+            begin_fork();
         void *opened = dlopen(plugin, i % 2 ? RTLD_NOW : RTLD_LAZY);
+        if (forks)
+            end_fork();
         long (*call)(int) = opened != NULL ? (long (*)(int))dlsym(opened, "plugin_run") : NULL;
         if (call == NULL) {
             fprintf(stderr, "%s\n", dlerror());
@@ -25,6 +66,20 @@ static void *run(void *data)
     return (void *)sum;
 }
 
+static void tell(long own, long other, int threads)
+{
+    printf("%ld %ld\n", own, other);
+    fflush(stdout);
+    fprintf(stderr, "%ld\n", 10 * times * threads);
+}
+
+static void *run_alone(void *data)
+{
+    pthread_join(first, NULL);
+    tell((long)run(data), 0, 1);
+    exit(0);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t other;
@@ -33,13 +88,19 @@ int main(int argc, char **argv)
         return 2;
     plugin = argv[1];
     times = atol(argv[2]);
+    first = pthread_self();
+    if (strcmp(argv[3], "ended") == 0) {
+        pthread_create(&other, NULL, run_alone, NULL);
+        pthread_exit(NULL);
+    }
+    forks = strcmp(argv[3], "forking") == 0;
+    if (forks && (pipe(begun) != 0 || pipe(opened_too) != 0 || pthread_atfork(wait_in_fork, NULL, NULL) != 0))
+        return 2;
     if (argv[3][0] == '2')
         pthread_create(&other, NULL, run, NULL);
     long own = (long)run(NULL);
     if (argv[3][0] == '2')
         pthread_join(other, &sum);
-    printf("%ld %ld\n", own, (long)sum);
-    fflush(stdout);
-    fprintf(stderr, "%ld\n", 10 * times * (argv[3][0] - '0'));
+    tell(own, (long)sum, argv[3][0] == '2' ? 2 : 1);
     return 0;
 }
