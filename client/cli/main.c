@@ -2,6 +2,7 @@
 /* flowtap: one table of commands. A command is a file cmd_NAME.c with its page flowtap-NAME.1. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,8 +70,20 @@ static void occupy_standard_fds(void)
     }
 }
 
+/*
+ * Each thread that reads would take an arena of its own: 64 MiB of addresses, 128 for a moment, which a limit of the
+ * address space (ulimit -v, a batch system's) counts as used; with eight of them more than all that we hold.
+ */
+static void share_memory(void)
+{
+#ifdef M_ARENA_MAX
+    mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 int main(int argc, char **argv)
 {
+    share_memory();
     occupy_standard_fds();
     if (argc < 2) {
         return ft_cli_fail_usage("which command?");

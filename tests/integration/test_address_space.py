@@ -7,20 +7,30 @@ import resource
 
 import pytest
 from generated import generate
-from harness import FLOWTAP, call
+from harness import FLOWTAP, call, clean_environment, program
 
 EVENTS = 500_000
 MIB = 1 << 20
-# What the program is and each thread that reads holds (a block's columns, decoded), and 4 GiB for each 10^8 events.
-LIMIT = (48 + 32 * min(os.cpu_count(), 8)) * MIB + EVENTS * (4 << 30) // 10 ** 8
+THREADS_MAX = 8
 COMMANDS = ["info", "verify", "summary", "summary --quick", "summary --by rank,epoch,name", "files", "files --by folder",
             "files --where size<4096", "processes", "processes --where size<4096", "timeline", "timeline --where size<4096",
             "diagnose", "diff", "events", "events --where size<4096", "events --sort -dur --top 1000", "events --sort path --top 20",
             "events --by name,tag.epoch", "events --by path"]
 
 
-def limited():
-    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+def limit_with(processors):
+    """What the program is and each thread that reads holds (a block's columns, decoded), and 4 GiB for each 10^8 events."""
+    return (48 + 32 * min(processors, THREADS_MAX)) * MIB + EVENTS * (4 << 30) // 10 ** 8
+
+
+def suffices(limit, command, form, trace, env=None):
+    paths = [trace, trace] if command == "diff" else [trace]
+    done = call([FLOWTAP, *command.split(), *(["--json"] if form == "json" else []), *paths], env=env or clean_environment(),
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)), deadline=300)
+    assert done.returncode == 0 and done.stdout and not done.stderr, (limit // MIB, done.stderr.decode()[-300:])
+    if form == "json":
+        document = json.loads(done.stdout)
+        assert not document.get("partial") and document.get("sound", True)
 
 
 @pytest.fixture(scope="module", params=["training", "metadata"])
@@ -31,12 +41,15 @@ def trace(request, tmp_path_factory):
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_suffices(trace, command, form):
-    paths = [trace, trace] if command == "diff" else [trace]
-    done = call([FLOWTAP, *command.split(), *(["--json"] if form == "json" else []), *paths], preexec_fn=limited, deadline=300)
-    assert done.returncode == 0 and done.stdout and not done.stderr, (LIMIT // MIB, done.stderr.decode()[-300:])
-    if form == "json":
-        document = json.loads(done.stdout)
-        assert not document.get("partial") and document.get("sound", True)
+    suffices(limit_with(os.cpu_count()), command, form, trace)
+
+
+@pytest.mark.parametrize("command", ["summary", "files", "timeline", "events --by path"])
+@pytest.mark.parametrize("processors", [4, THREADS_MAX])
+def test_it_suffices_for_many_processors(trace, processors, command):
+    """As many threads as such a machine has, of which none may take an arena of addresses for itself."""
+    env = clean_environment(LD_PRELOAD=program("many_processors.so"), PROCESSORS=processors)
+    suffices(limit_with(processors), command, "text", trace, env)
 
 
 @pytest.mark.parametrize("command", ["files", "processes --where size<4096", "timeline", "summary", "events --by path"])
