@@ -137,7 +137,9 @@ static int give_name(struct ft_storage *storage, const struct ft_job *job)
     int r = storage->has_name ? 0 : link_name(storage, job->daemon);
     if (r < 0)
         return r;
+    struct stat status;
     storage->has_name = true;
+    storage->counts_links = fstat(storage->fd, &status) == 0 && status.st_nlink > 0;
     if (!job->daemon->config.private) {
         ft_access_give_to_group(storage->path, job->daemon->config.admin_group);
         ft_access_let_user_read(storage->path, job->uid, false);
@@ -213,11 +215,15 @@ static int open_file(struct ft_storage *storage, struct ft_job *job, int64_t now
     return r;
 }
 
-// Removed or emptied by somebody else: what is written there from now on, nobody would read.
+// Removed or emptied by somebody else: what is written there from now on, nobody would read. An emptied file may have
+// grown again since: we append to it.
 static bool is_gone(const struct ft_storage *storage)
 {
     struct stat status;
-    return storage->has_name && fstat(storage->fd, &status) == 0 && (status.st_nlink == 0 || status.st_size == 0);
+    if (!storage->has_name || fstat(storage->fd, &status) < 0)
+        return false;
+    return (storage->counts_links && status.st_nlink == 0) ||
+           (uint64_t)status.st_size < ft_trace_writer_whole(storage->writer);
 }
 
 int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
@@ -289,10 +295,10 @@ static int write_all(struct ft_storage *storage, struct ft_status *status)
     return 0;
 }
 
-// Cuts off what was written of a frame, so that the file ends with a whole one.
+// Cuts off what was written of a frame, so that the file ends with a whole one. One that somebody emptied stays short.
 static void cut_back(struct ft_storage *storage)
 {
-    if (ftruncate(storage->fd, (off_t)ft_trace_writer_whole(storage->writer)) < 0)
+    if (!is_gone(storage) && ftruncate(storage->fd, (off_t)ft_trace_writer_whole(storage->writer)) < 0)
         ft_log_limited(FT_LOG_ERR, "%s: cannot be cut back: %s", storage->path, strerror(errno));
     ft_trace_writer_rewind(storage->writer);
 }

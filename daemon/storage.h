@@ -32,7 +32,8 @@ struct ft_storage {
     _Atomic uint64_t rows;  // in the file that is open, and events that it has as sums
     _Atomic uint64_t inode; // of that file; 0: none is
     bool has_name;
-    bool has_failed; // said once that no file can be made
+    bool counts_links; // some file systems say 0 of every file
+    bool has_failed;   // said once that no file can be made
     char path[4096];
 };
 

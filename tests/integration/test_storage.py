@@ -78,6 +78,36 @@ def test_a_file_that_somebody_takes_away_is_followed_by_the_next(tap, how):
     assert "was removed or emptied" in daemon.log()
 
 
+# As file systems in user space do it that count no links.
+NO_LINKS = """
+#define _GNU_SOURCE
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int fstat(int fd, struct stat *status)
+{
+    int r = syscall(SYS_newfstatat, fd, "", status, 0x1000);
+    status->st_nlink = S_ISREG(status->st_mode) ? 0 : status->st_nlink;
+    return r;
+}
+int fstat64(int fd, struct stat64 *status) { return fstat(fd, (struct stat *)status); }
+"""
+
+
+def test_a_file_system_without_links_has_one_file_of_a_job(tap):
+    counts_none = tap.compiled("counts_none.so", NO_LINKS, "-shared", "-fPIC")
+    daemon = harness.Daemon(tap, "d", ["block_age=20ms"], env={"LD_PRELOAD": counts_none}).start()
+    writer, held = hold_job(tap, daemon, 7)
+    for _ in range(5):
+        size = sum(path.stat().st_size for path in folder_of(daemon, 7).glob("*.flow"))
+        run_job(daemon, 7)
+        harness.wait_until("a block", lambda size=size: sum(p.stat().st_size for p in folder_of(daemon, 7).glob("*.flow")) > size)
+    os.close(writer)
+    assert held.wait(harness.DEADLINE_S) == 0
+    assert len(daemon.stop().flow_files()) == 1
+    assert "removed or emptied" not in daemon.log()
+
+
 def test_a_trace_is_final_soon_after_its_job(tap):
     daemon = tap.daemon("job_linger=100ms")
     run_job(daemon, 7)
