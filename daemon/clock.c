@@ -188,15 +188,9 @@ struct ft_clock_pair ft_clock_last(struct ft_clock_pairs *clock)
 
 int64_t ft_clock_about_ns(struct ft_clock_pairs *clock, uint64_t ticks)
 {
-    pthread_mutex_lock(&clock->lock);
-    unsigned count = clock->count;
-    struct ft_clock_pair first = clock->pairs[0], last = clock->pairs[count ? count - 1 : 0];
-    pthread_mutex_unlock(&clock->lock);
-    if (count < 2)
-        return 0;
-    double since = ticks >= last.ticks ? (double)(ticks - last.ticks) : -(double)(last.ticks - ticks);
-    since = since > FT_CLOCK_DELTA_MAX ? FT_CLOCK_DELTA_MAX : since < -FT_CLOCK_DELTA_MAX ? -FT_CLOCK_DELTA_MAX : since;
-    return last.mono_ns + (int64_t)(since * slope(&first, &last));
+    struct ft_clock_view view;
+    ft_clock_view_init(&view, clock);
+    return view.count < 2 ? 0 : ft_clock_view_ns(&view, ticks);
 }
 
 int64_t ft_clock_error_ns(struct ft_clock_pairs *clock)

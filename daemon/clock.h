@@ -59,7 +59,8 @@ void ft_clock_push_old(struct ft_clock_pairs *clock, struct ft_clock_pair pair);
 // The newest pair.
 struct ft_clock_pair ft_clock_last(struct ft_clock_pairs *clock);
 
-// About when the counter stood so, by the rate over all pairs; 0 where there are no two.
+// About when the counter stood so, as a view of this moment tells it; 0 where there are no two pairs. What it says of
+// times behind the newest pair is a guess: take one before.
 int64_t ft_clock_about_ns(struct ft_clock_pairs *clock, uint64_t ticks);
 
 // Bound of a time's error, to be stated in the trace.

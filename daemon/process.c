@@ -101,13 +101,17 @@ void ft_process_check_start(struct ft_process *process, struct ft_clock_pairs *c
     memcpy(&hello, process->hello_bytes, sizeof(hello));
     if (process->clock != FT_CLOCK_TICKS)
         return;
-    int64_t now_ns = ft_clock_mono_ns(), by_ticks_ns = ft_clock_about_ns(clock, hello.attach_ticks);
+    ft_clock_tick(clock, false); // the machine may have slept since the newest pair
+    int64_t by_ticks_ns = ft_clock_about_ns(clock, hello.attach_ticks);
     if (by_ticks_ns == 0) { // the first pair is the only one
         ft_clock_tick(clock, true);
         by_ticks_ns = ft_clock_about_ns(clock, hello.attach_ticks);
     }
+    if (by_ticks_ns <= 0 || by_ticks_ns >= ft_clock_mono_ns())
+        return;
+    // Both are positive here, or the claim is none: no difference is too large for its type.
     int64_t off_ns = hello.attach_mono_ns < 0 ? INT64_MAX : by_ticks_ns - hello.attach_mono_ns;
-    if (by_ticks_ns > 0 && by_ticks_ns < now_ns && (off_ns > OTHER_CLOCK_NS || off_ns < -OTHER_CLOCK_NS))
+    if (off_ns > OTHER_CLOCK_NS || off_ns < -OTHER_CLOCK_NS)
         process->start_ns = by_ticks_ns;
 }
 

@@ -121,6 +121,9 @@ static void test_a_suspended_machine_costs_no_time_and_no_rate(void **state)
     assert_int_equal(ft_clock_view_ns(&view, 15 * 20000000 + hour + 2000), 150001000);        // after
     assert_in_range(ft_clock_view_ns(&view, 10 * 20000000 + hour / 2), 100000000, 110000000); // while it slept
     assert_in_range(ft_clock_view_ns(&view, 21 * 20000000 + hour), 209999000, 210001000);     // later than all
+    assert_int_equal(ft_clock_about_ns(&clock_pairs, 5 * 20000000 + 2000), 50001000);
+    assert_int_equal(ft_clock_about_ns(&clock_pairs, 15 * 20000000 + hour + 2000), 150001000);
+    assert_in_range(ft_clock_about_ns(&clock_pairs, 21 * 20000000 + hour), 209999000, 210001000);
     ft_clock_fini(&clock_pairs);
 }
 

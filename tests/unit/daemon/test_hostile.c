@@ -111,12 +111,34 @@ static void test_nonsense_on_the_socket_is_refused(void **state)
     fixture_clean_up(fixture);
 }
 
+// A counter's beginning and its end, long before and after what the clock can have shown, against every kind of claim.
+static void test_a_claimed_start_is_a_number_whatever_is_claimed(void **state)
+{
+    (void)state;
+    static const uint64_t ticks[] = {0, 1, UINT64_C(1) << 60, UINT64_MAX};
+    static const int64_t claims[] = {INT64_MIN, -1, 0, 1, INT64_MAX};
+    static struct ft_clock_pairs pairs;
+    int64_t now_ns = ft_clock_mono_ns();
+    ft_clock_init(&pairs, INT64_MAX / 4); // no pair is taken but these
+    ft_clock_push(&pairs, (struct ft_clock_pair){.ticks = UINT64_C(1) << 60, .mono_ns = now_ns - 1000000}, 40);
+    ft_clock_push(&pairs, (struct ft_clock_pair){.ticks = (UINT64_C(1) << 60) + 10000, .mono_ns = now_ns}, 40);
+    for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]) * sizeof(claims) / sizeof(claims[0]); i++) {
+        struct ft_hello hello = {.attach_ticks = ticks[i / 5], .attach_mono_ns = claims[i % 5]};
+        struct ft_process process = {.clock = FT_CLOCK_TICKS, .start_ns = 77, .hello_bytes = (uint8_t *)&hello};
+        ft_process_check_start(&process, &pairs);
+        // One of them alone is a time that has been.
+        assert_int_equal(process.start_ns, ticks[i / 5] == UINT64_C(1) << 60 ? now_ns - 1000000 : 77);
+    }
+    ft_clock_fini(&pairs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_passes_the_users_share_loses_names_and_no_events),
         cmocka_unit_test(test_a_segment_that_contradicts_itself_is_cut_off_and_counted),
         cmocka_unit_test(test_nonsense_on_the_socket_is_refused),
+        cmocka_unit_test(test_a_claimed_start_is_a_number_whatever_is_claimed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
