@@ -261,8 +261,7 @@ int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_
             return -ENOMEM;
         entry->uid = job->uid;
         entry->is_running = true;
-        entry->inode = atomic_load(&job->storage.inode);
-        entry->events = atomic_load(&job->storage.rows);
+        ft_storage_read_open(&job->storage, &entry->inode, &entry->events);
         snprintf(entry->job, sizeof(entry->job), "%s", job->identity.job);
         ft_storage_job_folder(job, entry->folder, sizeof(entry->folder));
     }
@@ -351,7 +350,8 @@ void ft_job_add(struct ft_job *job, struct ft_process *process)
     pthread_mutex_lock(&job->lock);
     process->next = job->inbox;
     job->inbox = process;
-    job->inbox_count++;
+    if (++job->inbox_count > INBOX_LONG)
+        due_ns = 0;
     pthread_mutex_unlock(&job->lock);
     // Many come at a time: one pass takes them all. After a pass that goes on the inbox is looked at anyway.
     if (!job->is_running && !job->is_closing)

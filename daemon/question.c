@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/question.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
@@ -21,13 +23,20 @@ static bool is_over_limit(const struct ft_daemon *daemon, uint32_t uid)
 struct ft_question *ft_question_create(struct ft_daemon *daemon, int socket_fd, const struct ucred *peer,
                                        const struct ft_attach *asked, size_t bytes)
 {
-    struct ft_question *question = is_over_limit(daemon, peer->uid) ? NULL : calloc(1, bytes);
+    if (is_over_limit(daemon, peer->uid)) {
+        ft_status_add(&daemon->status, not_answered, 1);
+        ft_log_limited_about(FT_LOG_WARNING, FT_LOG_ABOUT(FT_LOG_USER(peer->uid)),
+                             "user %u: too many questions at a time; some are not answered", peer->uid);
+        return NULL;
+    }
+    struct ft_question *question = calloc(1, bytes);
     int fd = question ? fcntl(socket_fd, F_DUPFD_CLOEXEC, 3) : -1;
     if (fd < 0) {
+        int error = question ? errno : ENOMEM;
         free(question);
         ft_status_add(&daemon->status, not_answered, 1);
-        ft_log_limited_about(FT_LOG_WARNING, FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(peer->uid)),
-                             "user %u: too many questions at a time; some are not answered", peer->uid);
+        ft_log_limited_about(FT_LOG_ERR, FT_LOG_ABOUT(FT_LOG_USER(peer->uid)),
+                             "user %u: a question is not answered: %s", peer->uid, strerror(error));
         return NULL;
     }
     question->daemon = daemon;

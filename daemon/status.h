@@ -9,28 +9,28 @@
 #include <stdint.h>
 
 // name, what it counts
-#define FT_STATUS_COUNTERS(X)                                                             \
-    X(attached, "processes attached")                                                     \
-    X(taken_over, "processes that a daemon before us had")                                \
-    X(refused_message, "messages that were no attach message of a version we speak")      \
-    X(refused_memory, "segments that were no sealed memfd of ours")                       \
-    X(refused_limit, "processes over a limit")                                            \
-    X(refused_own, "processes that could not be taken for want of memory or descriptors") \
-    X(corrupt, "processes cut off because their segment contradicted itself")             \
-    X(events, "events written")                                                           \
-    X(blocks, "blocks written")                                                           \
-    X(bytes, "bytes written")                                                             \
-    X(disk_full, "writes that failed")                                                    \
-    X(asked, "questions answered")                                                        \
-    X(not_answered, "questions over a limit")                                             \
-    X(retired, "jobs whose traces were removed, being over a limit of retain_...")        \
-    X(hooks_done, "times that job_finished_command succeeded")                            \
-    X(hooks_failed, "times that it failed or could not be started")                       \
-    X(dropped_ring_full, "events dropped because a ring was full: counted, not kept")     \
-    X(dropped_torn, "events begun and not finished when their process died")              \
-    X(dropped_daemon_limit, "events dropped because of a limit of the daemon")            \
-    X(dropped_disk_full, "events dropped because they could not be written")              \
-    X(dropped_capped, "events dropped because their job had its share")                   \
+#define FT_STATUS_COUNTERS(X)                                                                     \
+    X(attached, "processes attached")                                                             \
+    X(taken_over, "processes that a daemon before us had")                                        \
+    X(refused_message, "messages that were no attach message of a version we speak")              \
+    X(refused_memory, "segments that were no sealed memfd of ours")                               \
+    X(refused_limit, "processes over a limit")                                                    \
+    X(refused_own, "processes that could not be taken for want of memory or descriptors")         \
+    X(corrupt, "processes cut off because their segment contradicted itself")                     \
+    X(events, "events written")                                                                   \
+    X(blocks, "blocks written")                                                                   \
+    X(bytes, "bytes written")                                                                     \
+    X(disk_full, "writes that failed")                                                            \
+    X(asked, "questions answered")                                                                \
+    X(not_answered, "questions not answered: over a limit, or for want of memory or descriptors") \
+    X(retired, "jobs whose traces were removed, being over a limit of retain_...")                \
+    X(hooks_done, "times that job_finished_command succeeded")                                    \
+    X(hooks_failed, "times that it failed or could not be started")                               \
+    X(dropped_ring_full, "events dropped because a ring was full: counted, not kept")             \
+    X(dropped_torn, "events begun and not finished when their process died")                      \
+    X(dropped_daemon_limit, "events dropped because of a limit of the daemon")                    \
+    X(dropped_disk_full, "events dropped because they could not be written")                      \
+    X(dropped_capped, "events dropped because their job had its share")                           \
     X(dropped_corrupt, "events dropped because their segment contradicted itself")
 
 struct ft_status {

@@ -184,6 +184,17 @@ static void close_file(struct ft_storage *storage)
     atomic_store(&storage->rows, 0);
 }
 
+// A file's inode is set before its first row and taken away before its rows are (close_file): rows between two looks that
+// see the same file are that file's. Rows of none were the last file's, which is closed and says itself.
+void ft_storage_read_open(const struct ft_storage *storage, uint64_t *inode, uint64_t *rows)
+{
+    do {
+        *inode = atomic_load(&storage->inode);
+        *rows = atomic_load(&storage->rows);
+    } while (atomic_load(&storage->inode) != *inode);
+    *rows = *inode ? *rows : 0;
+}
+
 // What failed is tried again every second, and once more when there will be no other time.
 static bool must_wait(const struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
 {

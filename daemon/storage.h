@@ -62,6 +62,9 @@ bool ft_storage_is_behind(const struct ft_storage *storage);
 // Index and end; closes the file. Does nothing where there is none. False where not all of it could be written.
 bool ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t now_ns);
 
+// The file that is open and what is in it, of one moment; both 0 where there is none. Any thread.
+void ft_storage_read_open(const struct ft_storage *storage, uint64_t *inode, uint64_t *rows);
+
 // The last file has grown too large or too old: the next begin starts another.
 bool ft_storage_wants_next(const struct ft_storage *storage, const struct ft_job *job, int64_t now_ns);
 

@@ -152,7 +152,7 @@ ssize_t ft_ask_with_fd(const char *path, const struct ft_attach *question, uint8
     if (n == 0) {
         n = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         *fd = n > 0 ? take_descriptor(&message) : -1;
-        n = n > 0 ? n : -EBADMSG;
+        n = n > 0 ? n : n == 0 ? -EBUSY : -EBADMSG;
     }
     close(connection);
     return n;
@@ -211,6 +211,9 @@ const char *ft_ask_explain(int error)
         return "the daemon does not answer: is it stopped?";
     case EPROTOTYPE:
         return "is another kind of socket, not a flowtapd's";
+    case EBUSY:
+        return "does not answer this now: too many questions are asked at a time; ask again (or it is older than this "
+               "flowtap)";
     case EBADMSG:
         return "does not answer as a flowtapd of this version does";
     default:

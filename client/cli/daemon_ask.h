@@ -33,7 +33,8 @@ int ft_ask_connect(const char *path);
 
 /*
  * One question over a connection of its own, whose reply may bring a descriptor: its length in bytes, or such an error. *fd
- * is -1 where there came none.
+ * is -1 where there came none. -EBUSY: the daemon ended the connection, as it does over its limit of questions
+ * (max_questions), and an older one that does not know the question.
  */
 ssize_t ft_ask_with_fd(const char *path, const struct ft_attach *question, uint8_t *bytes, size_t room, int *fd);
 

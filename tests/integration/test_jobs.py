@@ -10,6 +10,8 @@ import struct
 import subprocess
 import time
 
+import pytest
+
 import harness
 
 NOBODY = 65534
@@ -188,3 +190,21 @@ def states_or_none(daemon):
 def harness_abi():
     text = (harness.REPO / "proto/ring.h").read_text()
     return int(next(line for line in text.splitlines() if "FT_RING_ABI_MAJOR" in line and "define" in line).split()[2].rstrip("uU"))
+
+
+@pytest.mark.parametrize("command", [["jobs"], ["fetch", "8"], ["top", "-n", "1", "--json"]], ids=lambda c: c[0])
+def test_who_is_not_answered_is_told_to_ask_again(tap, command):
+    """As the daemon does over its limits: it reads the question and ends the connection."""
+    path = tap.folder / "busy.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.settimeout(harness.DEADLINE_S)
+        listener.bind(str(path))
+        listener.listen()
+        asker = subprocess.Popen([harness.FLOWTAP, *command, "--socket", path], stderr=subprocess.PIPE)
+        tap.cleanup.append(lambda: harness.end_child(asker))
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1 << 10)
+        error = asker.communicate()[1].decode()
+    assert asker.returncode == 1
+    assert "too many questions" in error and "ask again" in error
