@@ -88,10 +88,22 @@ static void print_event(enum ft_event_form form, struct ft_json *json, const str
     }
 }
 
+/* Sums and the largest of all would else be taken for those of all that happened. */
+static void print_left_out(const struct ft_trace_set *set)
+{
+    struct ft_screen screen;
+    ft_screen_init(&screen, stdout);
+    if (ft_trace_set_events(set) > 0) {
+        ft_report_print_left_out(&screen, ft_trace_set_profiled(set), ft_report_dropped(set));
+    }
+}
+
 static void end(enum ft_event_form form, struct ft_json *json, const struct ft_trace_set *set, bool is_partial)
 {
     if (form == FT_EVENT_DOCUMENT) {
         ft_json_end_array(json);
+        ft_json_member_uint(json, "dropped", ft_report_dropped(set));
+        ft_json_member_uint(json, "profiled", ft_trace_set_profiled(set));
         ft_json_member_bool(json, "partial", is_partial);
         ft_json_end_object(json);
         ft_json_end_line(json);
@@ -158,6 +170,9 @@ static void print_top(const struct ft_event_top *top, enum ft_event_form form, c
         }
     }
     end(form, &json, set, ft_trace_set_is_partial(set) || top->bad_blocks > 0);
+    if (form == FT_EVENT_TEXT) {
+        print_left_out(set);
+    }
 }
 
 static int too_many(uint64_t count)
@@ -208,7 +223,13 @@ static int print_groups(const struct values *values, struct ft_group_keys *keys,
         ft_report_print_empty(set, stdout);
     } else {
         ft_event_groups_sort(&groups, values->sort);
-        ft_event_groups_print(&groups, form, most_of(values), ft_trace_set_is_partial(set) || groups.bad_blocks > 0);
+        struct ft_event_left_out left_out = {.dropped = ft_report_dropped(set),
+                                             .profiled = ft_trace_set_profiled(set),
+                                             .is_partial = ft_trace_set_is_partial(set) || groups.bad_blocks > 0};
+        ft_event_groups_print(&groups, form, most_of(values), &left_out);
+        if (form == FT_EVENT_TEXT) {
+            print_left_out(set);
+        }
         warn_of_damage(set, groups.bad_blocks);
     }
     ft_event_groups_fini(&groups);

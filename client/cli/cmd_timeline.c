@@ -45,17 +45,6 @@ static int wish_of(const struct values *values, const struct ft_timeline_look *l
     return wish->width_ns > 0 ? FT_STATUS_DONE : ft_cli_fail_usage("--width: a bin has to be wider than nothing");
 }
 
-/* Their bytes and times are in no bin, since nobody knows when they were; of capped ones there are sums, which are in them. */
-static uint64_t count_dropped(const struct ft_trace_set *set)
-{
-    uint64_t dropped = 0;
-    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
-        const struct ft_trace_process *record = ft_trace_set_process(set, p)->record;
-        dropped += ft_job_dropped(record) - record->dropped[FT_CAUSE_CAPPED];
-    }
-    return dropped;
-}
-
 static void print_text(const struct ft_timeline *timeline, const struct ft_trace_set *set, uint64_t dropped,
                        uint64_t left_out, const struct ft_screen *screen, const struct ft_timeline_look *look)
 {
@@ -69,21 +58,14 @@ static void print_text(const struct ft_timeline *timeline, const struct ft_trace
         printf("Of %s events there are sums alone: each is spread over the time in which its events were.\n",
                ft_units_count(&count, timeline->profiled));
     }
-    if (left_out) {
-        ft_screen_print(screen, FT_STYLE_WARN, "%s events of which there are sums alone are not in it.\n",
-                        ft_units_count(&count, left_out));
-    }
-    if (dropped) {
-        ft_screen_print(screen, FT_STYLE_WARN, "%s events were dropped and are not in it.\n",
-                        ft_units_count(&count, dropped));
-    }
+    ft_report_print_left_out(screen, left_out, dropped);
 }
 
 static int report(const struct values *values, const struct ft_timeline_wish *wish, const struct ft_screen *screen,
                   const struct ft_timeline_look *look, const struct ft_trace_set *set, const struct ft_where *where)
 {
     struct ft_timeline timeline;
-    uint64_t dropped = count_dropped(set), left_out = where ? ft_trace_set_profiled(set) : 0;
+    uint64_t dropped = ft_report_dropped(set), left_out = where ? ft_trace_set_profiled(set) : 0;
     if (ft_timeline_read(&timeline, set, where, wish) < 0) {
         return ft_cli_fail("more than %d bins: make them wider", FT_TIMELINE_BINS_MAX);
     }

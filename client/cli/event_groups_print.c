@@ -26,7 +26,7 @@ static void put_group(struct ft_json *json, const struct ft_event_groups *groups
     ft_json_end_object(json);
 }
 
-static void print_document(const struct ft_event_groups *groups, size_t count, bool is_partial)
+static void print_document(const struct ft_event_groups *groups, size_t count, const struct ft_event_left_out *left_out)
 {
     struct ft_json json;
     ft_json_init(&json, stdout, true);
@@ -38,7 +38,9 @@ static void print_document(const struct ft_event_groups *groups, size_t count, b
         put_group(&json, groups, &groups->items[g]);
     }
     ft_json_end_array(&json);
-    ft_json_member_bool(&json, "partial", is_partial);
+    ft_json_member_uint(&json, "dropped", left_out->dropped);
+    ft_json_member_uint(&json, "profiled", left_out->profiled);
+    ft_json_member_bool(&json, "partial", left_out->is_partial);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
     ft_json_flush(&json);
@@ -100,7 +102,8 @@ static void print_text(const struct ft_event_groups *groups, size_t count)
     }
 }
 
-void ft_event_groups_print(const struct ft_event_groups *groups, enum ft_event_form form, uint64_t top, bool is_partial)
+void ft_event_groups_print(const struct ft_event_groups *groups, enum ft_event_form form, uint64_t top,
+                           const struct ft_event_left_out *left_out)
 {
     size_t count = groups->count < top ? groups->count : (size_t)top;
     switch (form) {
@@ -114,7 +117,7 @@ void ft_event_groups_print(const struct ft_event_groups *groups, enum ft_event_f
         print_csv(groups, count);
         return;
     case FT_EVENT_DOCUMENT:
-        print_document(groups, count, is_partial);
+        print_document(groups, count, left_out);
         return;
     }
 }

@@ -7,8 +7,14 @@
 
 enum ft_event_form { FT_EVENT_TEXT, FT_EVENT_LINES, FT_EVENT_CSV, FT_EVENT_DOCUMENT };
 
-/* The first `top` of them to stdout. */
+/* What of the trace is in no group. */
+struct ft_event_left_out {
+    uint64_t dropped, profiled;
+    bool is_partial;
+};
+
+/* The first `top` of them to stdout. Only FT_EVENT_DOCUMENT says what is left out. */
 void ft_event_groups_print(const struct ft_event_groups *groups, enum ft_event_form form, uint64_t top,
-                           bool is_partial);
+                           const struct ft_event_left_out *left_out);
 
 #endif

@@ -10,6 +10,7 @@
 #include "client/cli/functions.h"
 #include "client/cli/progress.h"
 #include "client/cli/text.h"
+#include "client/cli/units.h"
 #include "proto/calls.h"
 
 enum { TITLE_PATHS_MAX = 3 };
@@ -179,4 +180,27 @@ void ft_report_print_empty(const struct ft_trace_set *set, FILE *out)
     char *why = ft_report_why_empty(set);
     fprintf(out, "0 events, because %s\n", why);
     free(why);
+}
+
+uint64_t ft_report_dropped(const struct ft_trace_set *set)
+{
+    uint64_t dropped = 0;
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        const struct ft_trace_process *record = ft_trace_set_process(set, p)->record;
+        dropped += ft_job_dropped(record) - record->dropped[FT_CAUSE_CAPPED];
+    }
+    return dropped;
+}
+
+void ft_report_print_left_out(const struct ft_screen *screen, uint64_t profiled, uint64_t dropped)
+{
+    struct ft_unit_text count;
+    if (profiled) {
+        ft_screen_print(screen, FT_STYLE_WARN, "%s events of which there are sums alone are not in it.\n",
+                        ft_units_count(&count, profiled));
+    }
+    if (dropped) {
+        ft_screen_print(screen, FT_STYLE_WARN, "%s events were dropped and are not in it.\n",
+                        ft_units_count(&count, dropped));
+    }
 }

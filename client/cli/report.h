@@ -30,6 +30,10 @@ char *ft_report_title(const struct ft_strings *operands, const char *name, const
 char *ft_report_why_empty(const struct ft_trace_set *set);
 /* That sentence as a line; where there are events, but none for this report, that. */
 void ft_report_print_empty(const struct ft_trace_set *set, FILE *out);
+/* Events that were dropped, without capped ones: of those there are sums. Nobody knows when they were, nor what they did. */
+uint64_t ft_report_dropped(const struct ft_trace_set *set);
+/* One line for each of the two that is not 0: what of the trace's events the report above could not count. */
+void ft_report_print_left_out(const struct ft_screen *screen, uint64_t profiled, uint64_t dropped);
 
 /* A member with the bytes as text (json.h); null where there are none. */
 void ft_report_json_bytes(struct ft_json *json, const char *key, struct ft_bytes bytes);

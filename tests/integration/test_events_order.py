@@ -164,3 +164,14 @@ def test_what_is_damaged_is_left_out_and_told(tmp_path):
     for options in (["--sort", "-dur", "--top", "3"], ["--by", "name"]):
         done = call([FLOWTAP, "events", "--json", *options, path])
         assert done.returncode == 0 and b'"partial": true' in done.stdout.replace(b'"partial":true', b'"partial": true')
+
+
+@pytest.mark.parametrize("options", [["--sort", "-dur", "--top", "3"], ["--by", "name"]])
+def test_what_was_dropped_is_told(tmp_path, options):
+    path = generate(tmp_path / "t", "random", "--dropped", "50", events=2000)
+    dropped = document("summary", path)["dropped"]
+    told = document("events", path, *options)
+    assert dropped > 0 and (told["dropped"], told["profiled"]) == (dropped, 0)
+    assert reported("events", path, *options).decode().splitlines()[-1] == f"{dropped:,} events were dropped and are not in it."
+    whole = generate(tmp_path / "whole", "random", events=2000)
+    assert "not in it" not in reported("events", whole, *options).decode()

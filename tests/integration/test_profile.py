@@ -6,7 +6,7 @@ import json
 import pytest
 
 import harness
-from test_schemas import check_reports
+from test_schemas import check, check_reports
 from test_timeline import exact
 
 SCRIPT = """
@@ -245,3 +245,21 @@ def test_against_a_profile_there_is_no_difference_of_what_nobody_knows(tap):
     totals = json.loads(harness.read_command("diff", "--json", whole.path, sums.path).stdout)["totals"]
     assert totals["io_time"]["a"] > 0 and totals["io_time"]["b"] is None
     assert totals["read_bytes"]["a"] == totals["read_bytes"]["b"]
+
+
+def test_rows_of_events_say_what_is_in_none_of_them(tap):
+    """Of a process that is recorded and one that is profiled."""
+    daemon = tap.daemon()
+    for mode in ("trace", "profile"):
+        done = daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_MODE": mode, "FLOWTAP_JOB": "one"})
+        assert done.returncode == 0, done.stderr
+    trace = daemon.stop(check=False)
+    profiled = trace.summary()["profiled"]
+    assert profiled > 2000 and len(trace.events()) > 2000
+    for options in (["--by", "name"], ["--sort", "-dur", "--top", "3"]):
+        told = exact("events", trace.path, *options)
+        check("events", told)
+        assert (told["profiled"], told["dropped"]) == (profiled, 0)
+        lines = harness.read_command("events", *options, trace.path).stdout.decode().splitlines()
+        assert lines[-1] == f"{profiled:,} events of which there are sums alone are not in it."
+        assert not lines[-2].endswith("are not in it.")
