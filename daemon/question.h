@@ -2,7 +2,8 @@
 //
 // A question that a worker answers, since its answer needs the disk, names of groups, or long: who asks, on which
 // connection, and how many are answered at a time, in all (max_questions) and for one user (max_questions_per_user). So
-// nobody who asks and asks leaves others without an answer, or processes without a worker.
+// nobody who asks and asks leaves others without an answer. Workers are those of the passes, too: as many slow questions
+// as there are workers hold the passes up until one is answered.
 //
 // The loop begins and ends it; between, it is a worker's. What the kind of question has of its own stands behind it, in a
 // struct whose first member it is.

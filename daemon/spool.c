@@ -24,7 +24,7 @@ bool ft_spool_is_trace(const char *name)
 }
 
 // Events of files that were not closed: it takes reading all of a file's heads to know, and nobody writes it any more.
-enum { UNCLOSED_KEPT = 256 };
+enum { UNCLOSED_KEPT = 4096 };
 #define UNCLOSED_MEMORY_MAX ((size_t)32 << 20)
 
 struct unclosed {
@@ -33,42 +33,74 @@ struct unclosed {
     uint64_t events;
 };
 
-static bool is_same_file(const struct unclosed *a, const struct unclosed *b)
-{
-    return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes && a->written_ns == b->written_ns;
-}
+static struct {
+    pthread_mutex_t reading; // held while a file is read: who else asks for it waits, and finds it then
+    pthread_mutex_t lock;    // of what follows
+    struct unclosed kept[UNCLOSED_KEPT];
+    size_t count;
+    uint32_t random;
+} unclosed = {.reading = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .random = 1};
 
 static int64_t written_ns_of(const struct stat *status)
 {
     return status->st_mtim.tv_sec * NS_PER_S + status->st_mtim.tv_nsec;
 }
 
+static bool find_unclosed(struct unclosed *one)
+{
+    bool is_known = false;
+    pthread_mutex_lock(&unclosed.lock);
+    for (size_t i = 0; i < unclosed.count && !is_known; i++) {
+        const struct unclosed *kept = &unclosed.kept[i];
+        is_known = kept->inode == one->inode && kept->device == one->device && kept->bytes == one->bytes &&
+                   kept->written_ns == one->written_ns;
+        one->events = is_known ? kept->events : 0;
+    }
+    pthread_mutex_unlock(&unclosed.lock);
+    return is_known;
+}
+
+// In place of what was known of the file before. Where there is no room, of any: askers come by the files in one order,
+// and of more files than fit, the one that was kept longest would always be the one that is wanted next.
+static void keep_unclosed(const struct unclosed *one)
+{
+    size_t at = 0;
+    pthread_mutex_lock(&unclosed.lock);
+    while (at < unclosed.count && (unclosed.kept[at].inode != one->inode || unclosed.kept[at].device != one->device))
+        at++;
+    if (at == UNCLOSED_KEPT) {
+        unclosed.random = unclosed.random * 1664525u + 1013904223u;
+        at = (unclosed.random >> 16) % UNCLOSED_KEPT;
+    } else if (at == unclosed.count) {
+        unclosed.count++;
+    }
+    unclosed.kept[at] = *one;
+    pthread_mutex_unlock(&unclosed.lock);
+}
+
+// What will be so the next time, too: it is no trace, or needs more than we give. A small file cannot: where there is no
+// memory for that, it is ours that is short.
+static bool is_final(int error, const struct stat *status)
+{
+    return error == -EBADMSG || (error == -ENOMEM && (size_t)status->st_size >= UNCLOSED_MEMORY_MAX / 16);
+}
+
 static uint64_t events_of_unclosed(const char *path, const struct stat *status)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct unclosed kept[UNCLOSED_KEPT];
-    static unsigned next;
     struct unclosed one = {.device = status->st_dev,
                            .inode = status->st_ino,
                            .bytes = status->st_size,
                            .written_ns = written_ns_of(status)};
-    bool is_known = false;
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < UNCLOSED_KEPT && !is_known; i++) {
-        is_known = is_same_file(&kept[i], &one);
-        one.events = is_known ? kept[i].events : 0;
-    }
-    pthread_mutex_unlock(&lock);
-    if (is_known)
+    if (find_unclosed(&one))
         return one.events;
-    int r = ft_readback_rows(path, UNCLOSED_MEMORY_MAX, &one.events);
-    if (r == -EMFILE || r == -ENFILE)
-        return 0;
-    if (r < 0)
-        one.events = 0; // and it is not tried again
-    pthread_mutex_lock(&lock);
-    kept[next++ % UNCLOSED_KEPT] = one;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&unclosed.reading);
+    if (!find_unclosed(&one)) {
+        int r = ft_readback_rows(path, UNCLOSED_MEMORY_MAX, &one.events);
+        one.events = r < 0 ? 0 : one.events;
+        if (r == 0 || is_final(r, status))
+            keep_unclosed(&one);
+    }
+    pthread_mutex_unlock(&unclosed.reading);
     return one.events;
 }
 
