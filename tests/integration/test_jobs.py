@@ -4,6 +4,7 @@
 import grp
 import json
 import os
+import pathlib
 import signal
 import socket
 import struct
@@ -208,3 +209,29 @@ def test_who_is_not_answered_is_told_to_ask_again(tap, command):
         error = asker.communicate()[1].decode()
     assert asker.returncode == 1
     assert "too many questions" in error and "ask again" in error
+
+
+def test_unclosed_files_are_read_once_however_many(tap):
+    """Each in a folder of its own; what the daemon has read by then (/proc/PID/io) tells."""
+    daemon = tap.daemon("job_linger=1h")
+    assert daemon.call([harness.program("hammer"), 1, 500], env={"SLURM_JOB_ID": "8"}).returncode == 0
+    harness.wait_until("its events", lambda: (jobs(daemon) or [{"events": 0}])[0]["events"] == 502)
+    daemon.kill()
+    (file,) = daemon.spool.rglob("*.flow")
+    content = file.read_bytes() + bytes(1 << 16)  # a hole at the end, which has to be looked through
+    for i in range(600):
+        folder = file.parent.parent / f"more{i}"
+        folder.mkdir()
+        (folder / file.name).write_bytes(content)
+    daemon.settings = ["job_linger=0s"]
+    daemon.start()
+    harness.wait_until("the daemon to answer", lambda: states_or_none(daemon))
+
+    def bytes_read():
+        return int(pathlib.Path(f"/proc/{daemon.process.pid}/io").read_text().split()[1])
+
+    assert sum(job["events"] for job in jobs(daemon)) == 601 * 502
+    before = bytes_read()
+    assert sum(job["events"] for job in jobs(daemon)) == 601 * 502
+    assert bytes_read() - before < 600 * (1 << 15)
+    daemon.stop(check=False)
