@@ -145,8 +145,10 @@ static bool read_counters(const struct ft_process *process, struct ft_process_co
 {
     struct ft_procfs_io io;
     // stat is read second, and tells whether it was this process's io.
-    if (ft_procfs_io(process->pid, &io) < 0 || ft_procfs_stat(process->pid, stat) < 0 ||
-        !ft_process_may_be(process, stat->start_time))
+    if (ft_procfs_io(process->pid, &io) < 0 || ft_procfs_stat(process->pid, stat) < 0)
+        return false;
+    // The kernel is asked after both, and where it cannot tell, the time. A pid may be much older than its image.
+    if (!(process->pidfd >= 0 && ft_procfs_has_pid(process->pidfd)) && !ft_process_may_be(process, stat->start_time))
         return false;
     *out = (struct ft_process_counters){
         .is_known = true,

@@ -19,6 +19,9 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
 #define PIDFS_MAGIC 0x50494446
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -127,6 +130,11 @@ bool ft_procfs_has_ended(int pidfd)
 {
     struct pollfd look = {.fd = pidfd, .events = POLLIN};
     return poll(&look, 1, 0) > 0 && (look.revents & (POLLIN | POLLHUP));
+}
+
+bool ft_procfs_has_pid(int pidfd)
+{
+    return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
 }
 
 static bool exit_from_pidfd(int pidfd, struct ft_procfs_exit *out)

@@ -45,6 +45,8 @@ uint64_t ft_procfs_pidfd_id(int pidfd);
 
 // True once the process has ended (zombie or reaped).
 bool ft_procfs_has_ended(int pidfd);
+// True until it is reaped: its pid is no other's yet. False also where the kernel does not let us ask.
+bool ft_procfs_has_pid(int pidfd);
 
 // Exit status of an ended process. PIDFD_GET_INFO knows it once it was reaped (6.15); before, /proc/PID/stat does, if
 // we are root or, as `uid` tells, its user.

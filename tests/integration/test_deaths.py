@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -115,3 +116,24 @@ def test_terminated_then_killed(tap, runs):
             assert count - 1 <= have <= count + 1, (i, n, count, have)
             missing += max(0, count - have)
     assert missing <= causes["torn"]
+
+
+def test_the_exit_of_a_child_that_is_older_than_its_image(tap):
+    """Where forking, executing and loading took long: the pid was made before one would think that it is this image's."""
+    daemon = tap.daemon()
+    daemon.process.send_signal(signal.SIGSTOP)
+    older_s = 0.3  # than the daemon takes an image to be by the times alone
+    made = time.monotonic()
+    reader, writer = os.pipe()
+    child = subprocess.Popen(["sh", "-c", f"read line; exec env FLOWTAP=1 LD_PRELOAD={harness.PRELOAD} "
+                              f"FLOWTAP_SOCKET={daemon.socket} {harness.program('die')} _Exit"],
+                             stdin=reader, cwd=tap.work)
+    harness.wait_until("the child's age", lambda: time.monotonic() > made + older_s)
+    os.write(writer, b"\n")
+    os.close(writer)
+    os.close(reader)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    daemon.process.send_signal(signal.SIGCONT)
+    process = daemon.stop().one_process()
+    child.wait()
+    assert process["exit"] and process["exit"]["code"] == 3
