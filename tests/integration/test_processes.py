@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The whole tree: every way to make a process, each child's events under its own pid, each image an entry of its own."""
 
+import collections
 import os
 
 import pytest
@@ -143,7 +144,10 @@ def test_vfork_child_leaves_the_parents_descriptors_alone(tap):
 def test_fork_beside_eight_threads(tap):
     trace = tap.run([harness.program("fork_threads"), "300"], deadline=120)
     children = trace.events(name="write", path=str(tap.work / "children"))
-    assert len({e["pid"] for e in children}) == len(children) == 300
+    assert len(children) == 300
+    # Each is its own process's. A pid may come again: there are 32768 by default, and other programs run here.
+    processes = collections.Counter(p["pid"] for p in trace.processes() if p["parent_id"] is not None)
+    assert not collections.Counter(e["pid"] for e in children) - processes
     assert trace.file(tap.work / "prepare")["writes"] == 300
     assert trace.file(tap.work / "atfork-child")["writes"] == 300
     threads = sum(trace.file(tap.work / f"thread-{n}")["writes"] for n in range(8))
