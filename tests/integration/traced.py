@@ -4,6 +4,8 @@
 import collections
 import json
 
+import ends
+
 CAUSES = ("ring_full", "torn", "daemon_limit", "disk_full", "capped", "corrupt")
 
 
@@ -32,7 +34,7 @@ class Trace:
         return self._json("files")["files"]
 
     def processes(self):
-        return self._json("processes")["processes"]
+        return [ends.Process(p) for p in self._json("processes")["processes"]]
 
     def events(self, **want):
         """Every event as an object, in the order of `flowtap events`; `want` keeps those with these values."""
