@@ -89,7 +89,8 @@ static int start_thread(void)
 {
     struct ft_thread *thread = &ft_thread;
     thread->why = 0;
-    if (ft_process.coarse)
+    thread->coarse = ft_process.coarse != 0;
+    if (thread->coarse != 0)
         thread->why |= FT_WHY_COARSE;
     if (ft_process.clock != FT_CLOCK_TICKS)
         thread->why |= FT_WHY_CLOCK;

@@ -30,10 +30,12 @@ enum {
     SET_DISPATCH = 59,    /* PR_SET_SYSCALL_USER_DISPATCH: <linux/prctl.h> of Linux 5.11 */
 };
 
-static void use_coarse_clock(void)
+static void use_coarse_clock(struct ft_sandbox *entered)
 {
     ft_clock_prepare_coarse();
-    ft_process.coarse = 1;
+    __atomic_fetch_add(&ft_process.coarse, 1, __ATOMIC_RELAXED);
+    ft_thread.coarse++;
+    entered->coarse++;
     ft_thread.why |= FT_WHY_COARSE;
     ft_thread.mode = FT_MODE_SLOW;
 }
@@ -50,8 +52,9 @@ static void prepare(void)
 }
 
 /*
- * Before the call: afterwards it could be too late. What it changes it adds to `entered`, for leave_sandbox. A clock that
- * may need a system call is as little to be had under a filter as the counter in strict mode.
+ * Before the call: afterwards it could be too late. What it counts it counts in `entered` too, for ft_sandbox_leave: who
+ * goes out of one sandbox stays in those that were entered meanwhile, by whichever thread. A clock that may need a system
+ * call is as little to be had under a filter as the counter in strict mode.
  */
 static void enter_sandbox(int kind, struct ft_sandbox *entered)
 {
@@ -59,32 +62,29 @@ static void enter_sandbox(int kind, struct ft_sandbox *entered)
         return;
     if (!ft_process.sandboxed)
         prepare();
-    if (kind != SANDBOX_FILTER || ft_process.clock != FT_CLOCK_TICKS) {
-        entered->is_coarse |= !(ft_thread.why & FT_WHY_COARSE);
-        entered->is_coarse_process |= !ft_process.coarse;
-        use_coarse_clock();
-    } else {
+    if (kind != SANDBOX_FILTER || ft_process.clock != FT_CLOCK_TICKS)
+        use_coarse_clock(entered);
+    else
         ft_clock_prepare_coarse(); /* it may bring PR_SET_TSC's rule with it */
-    }
     if (kind == SANDBOX_NO_COUNTER)
         return;
-    entered->is_closed |= !ft_process.sandboxed;
-    ft_process.sandboxed = 1;
-    ft_head()->sandbox = (uint32_t)kind;
+    entered->closed++;
+    __atomic_fetch_add(&ft_process.sandboxed, 1, __ATOMIC_RELAXED);
+    if (kind != SANDBOX_DISPATCH || ft_head()->sandbox == 0)
+        ft_head()->sandbox = (uint32_t)kind;
     ft_environment_off();
     ft_gap(FT_SHIM_GAP_SANDBOX);
 }
 
 void ft_sandbox_leave(const struct ft_sandbox *entered)
 {
-    if (entered->is_closed) {
-        ft_process.sandboxed = 0;
+    if (entered->closed != 0 && __atomic_sub_fetch(&ft_process.sandboxed, entered->closed, __ATOMIC_RELAXED) == 0) {
         ft_head()->sandbox = 0;
         ft_environment_on();
     }
-    if (entered->is_coarse_process)
-        ft_process.coarse = 0;
-    if (entered->is_coarse)
+    __atomic_fetch_sub(&ft_process.coarse, entered->coarse, __ATOMIC_RELAXED);
+    ft_thread.coarse -= entered->coarse;
+    if (ft_thread.coarse == 0)
         ft_thread.why &= (uint8_t)~FT_WHY_COARSE;
     if (ft_thread.why == 0)
         ft_thread.mode = FT_MODE_ON;
@@ -101,19 +101,19 @@ static int sandbox_of_prctl(long option, unsigned long a)
 
 /*
  * Dispatching is a thread's own and can end. Until no thread has it any more, the process is as under a filter: what it
- * allows is the C library's code, at most, and never ours.
+ * allows is the C library's code, at most, and never ours. A thread that ends while it dispatches tells nobody: then the
+ * process stays as it is. So do threads that started meanwhile: their clock is the coarse one, their number unknown.
  */
-static uint32_t dispatching;
-static struct ft_sandbox dispatch_entered;
+static const struct ft_sandbox of_dispatch = {.closed = 1, .coarse = 1};
 
 static void begin_dispatch(const struct ft_sandbox *entered)
 {
-    if (ft_thread.why & FT_WHY_DISPATCH)
-        return;
-    ft_thread.why |= FT_WHY_DISPATCH;
-    ft_thread.mode = FT_MODE_SLOW;
-    if (__atomic_fetch_add(&dispatching, 1, __ATOMIC_RELAXED) == 0)
-        dispatch_entered = *entered;
+    if (ft_thread.why & FT_WHY_DISPATCH) { /* in another way than before, but counted already */
+        ft_sandbox_leave(entered);
+    } else if (entered->closed != 0) {
+        ft_thread.why |= FT_WHY_DISPATCH;
+        ft_thread.mode = FT_MODE_SLOW;
+    }
 }
 
 static void end_dispatch(void)
@@ -121,8 +121,7 @@ static void end_dispatch(void)
     if (!(ft_thread.why & FT_WHY_DISPATCH))
         return;
     ft_thread.why &= (uint8_t)~FT_WHY_DISPATCH;
-    if (__atomic_sub_fetch(&dispatching, 1, __ATOMIC_RELAXED) == 0)
-        ft_sandbox_leave(&dispatch_entered);
+    ft_sandbox_leave(&of_dispatch);
 }
 
 /* What a vfork child shuts itself into, its parent is not in: undone when that goes on. */
@@ -131,9 +130,8 @@ static void stay(const struct ft_sandbox *entered)
     struct ft_sandbox *own = &ft_thread.vfork_sandbox;
     if (ft_thread.vfork_depth == 0)
         return;
-    own->is_closed |= entered->is_closed;
-    own->is_coarse |= entered->is_coarse;
-    own->is_coarse_process |= entered->is_coarse_process;
+    own->closed += entered->closed;
+    own->coarse += entered->coarse;
 }
 
 /* A clone that has our memory without being one of our threads (FT_WHY_SHARED) counts too. */

@@ -55,11 +55,10 @@ struct ft_writer {
     uint64_t is_orphan;            /* see ft_thread_orphan */
 };
 
-/* What entering a sandbox changed. */
+/* What entering sandboxes has added to the counts of that name. */
 struct ft_sandbox {
-    uint8_t is_closed;         /* ft_process.sandboxed was not set before */
-    uint8_t is_coarse;         /* this thread's clock was not coarse */
-    uint8_t is_coarse_process; /* ft_process.coarse was not set */
+    uint32_t closed; /* ft_process.sandboxed */
+    uint32_t coarse; /* of the thread and of the process */
 };
 
 /* A vfork child may vfork: levels that are told apart; deeper ones count as the last. */
@@ -73,6 +72,7 @@ struct ft_thread {
     uint8_t vfork_moved; /* the vfork child changed its working directory */
     uint32_t tid;
     uint8_t is_recording; /* see ft_recording_begin */
+    uint32_t coarse;      /* FT_WHY_COARSE: for how many reasons */
     struct ft_writer *writer;
     struct ft_line *line;
     const void *call_frame; /* frame of the call that the line shows as running */
@@ -127,9 +127,9 @@ struct ft_process {
     uint32_t pid;
     uint32_t cwd_file;                /* file id of the working directory; 0: ask the kernel at next use */
     uint32_t fork_count, spawn_count; /* descriptions opened before are shared with a child */
+    uint32_t sandboxed;               /* seccomp filters that are in, and their like (atomic): no system call of ours */
+    uint32_t coarse;                  /* what makes threads start with FT_WHY_COARSE (atomic) */
     uint8_t clock;                    /* enum ft_clock */
-    uint8_t sandboxed;                /* a seccomp filter is in, or its like: no system call of ours */
-    uint8_t coarse;                   /* threads start with FT_WHY_COARSE */
     uint8_t decided;                  /* settings were read */
     uint8_t wanted;                   /* FLOWTAP=1 and nothing against it */
     uint8_t filtered;                 /* include or exclude globs are set */
@@ -242,7 +242,7 @@ void ft_hello_fill(enum ft_image image);
 /* In a forked child: copies what it shares with its parent, whose segment is still mapped, into the new memfd. */
 long ft_hello_inherit(int memfd);
 
-/* sandbox.c. Undoes what entering one changed. */
+/* sandbox.c. Takes back what entering counted, in the thread that entered. */
 void ft_sandbox_leave(const struct ft_sandbox *entered);
 /* The same where a raw system call is about to do it. */
 void ft_sandbox_note_syscall(long number, long a, long b);
