@@ -13,15 +13,40 @@
 
 static int is_alone(void)
 {
-    return ft_loose(&ft_process.ordinal) == 1 && (ft_process.sandboxed || ft_has_one_thread());
+    return ft_process.sandboxed ? ft_loose(&ft_process.ordinal) == 1 : ft_has_one_thread();
 }
 
-void ft_apart_take_files(void)
+static void take_files(uint8_t how)
 {
-    if (ft_thread.vfork_depth != 0 || is_alone())
+    if (ft_thread.vfork_depth != 0 || (ft_thread.why & FT_WHY_APART) || is_alone())
         return;
-    ft_thread.why |= FT_WHY_FILES | FT_WHY_APART;
+    ft_thread.why &= (uint8_t)~FT_WHY_UNSURE;
+    ft_thread.why |= (uint8_t)(FT_WHY_FILES | how);
     ft_thread.mode = FT_MODE_SLOW;
+}
+
+uint8_t ft_apart_begin_take(void)
+{
+    uint8_t before = ft_thread.why;
+    take_files(FT_WHY_APART);
+    return before;
+}
+
+void ft_apart_end_take(uint8_t why_before, int is_taken)
+{
+    if (is_taken) {
+        ft_process.files_apart |= (ft_thread.why & FT_WHY_APART) != 0;
+        return;
+    }
+    ft_thread.why = why_before;
+    ft_thread.mode = why_before != 0 ? FT_MODE_SLOW : FT_MODE_ON;
+}
+
+/* A raw call's result is not seen. */
+static void may_take_files(void)
+{
+    take_files(FT_WHY_UNSURE);
+    ft_process.files_apart |= (ft_thread.why & FT_WHY_UNSURE) != 0;
 }
 
 /* From here on it is asked for at each use, whoever moves it. */
@@ -33,10 +58,8 @@ static void note_directory(void)
         ft_thread.vfork_moved = 1;
 }
 
-static void note_unshare(unsigned flags)
+static void note_directory_of(unsigned flags)
 {
-    if (flags & CLONE_FILES)
-        ft_apart_take_files();
     if ((flags & OWN_CWD) && ft_thread.vfork_depth == 0 && !is_alone())
         note_directory();
 }
@@ -45,8 +68,11 @@ FT_EXPORT(int, unshare, (int flags))
 {
     FT_REAL(int, unshare, (int));
     int r = real(flags);
-    if (r == 0 && ft_enter())
-        note_unshare((unsigned)flags);
+    if (r == 0 && ft_enter()) {
+        if (flags & CLONE_FILES)
+            ft_apart_end_take(ft_apart_begin_take(), 1);
+        note_directory_of((unsigned)flags);
+    }
     return r;
 }
 
@@ -71,12 +97,14 @@ void ft_apart_note_syscall(long number, long a, long c)
         note_directory();
         break;
     case SYS_unshare:
-        note_unshare((unsigned)a);
+        if (a & CLONE_FILES)
+            may_take_files();
+        note_directory_of((unsigned)a);
         break;
 #ifdef SYS_close_range
     case SYS_close_range:
         if (c & FT_CLOSE_RANGE_UNSHARE)
-            ft_apart_take_files();
+            may_take_files();
         break;
 #endif
     default:

@@ -6,10 +6,14 @@
 #ifndef FT_SHIM_APART_H
 #define FT_SHIM_APART_H
 
+#include <stdint.h>
+
 enum { FT_CLOSE_RANGE_UNSHARE = 2 }; /* <linux/close_range.h>, from Linux 5.9 on */
 
-/* This thread's descriptors are its own from here on; nothing where no other thread runs. */
-void ft_apart_take_files(void);
+/* Before a call that makes this thread's descriptors its own; nothing where no other thread runs. For ft_apart_end_take. */
+uint8_t ft_apart_begin_take(void);
+/* After it, with what that returned: where it failed, all is as before. */
+void ft_apart_end_take(uint8_t why_before, int is_taken);
 
 /* Before a raw system call: what it may do to the directory and to the table. */
 void ft_apart_note_syscall(long number, long a, long c);

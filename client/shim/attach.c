@@ -96,6 +96,8 @@ static int start_thread(void)
         thread->why |= FT_WHY_CLOCK;
     if (ft_process.files_shared)
         thread->why |= FT_WHY_FILES;
+    if (ft_process.files_apart) /* who started it is not known */
+        thread->why |= FT_WHY_FILES | FT_WHY_UNSURE;
     int error = ft_thread_start();
     count_missed();
     if (error != 0) { /* more threads than lines: counted where all of them can */
@@ -159,6 +161,7 @@ static void forget_parent(void)
     p->unlock_pages = 0; /* locks are not inherited */
     p->missed = 0;
     p->in_fork = 0;
+    p->files_apart = 0; /* one thread, one table */
     p->has_parents = 1;
     p->growth_retry_ticks = 0;
     p->was_room_asked = p->has_room = 0;

@@ -133,6 +133,11 @@ static int is_apart(void)
     return (ft_thread.why & FT_WHY_APART) != 0;
 }
 
+static int is_unsure(void)
+{
+    return (ft_thread.why & FT_WHY_UNSURE) != 0;
+}
+
 static uint64_t touched_bit(int fd)
 {
     return UINT64_C(1) << (fd < 0 || fd > 63 ? 63 : fd);
@@ -157,12 +162,24 @@ void ft_fd_forget_touched(void)
         ft_fd_closing_range(63, UINT32_MAX);
 }
 
+/* Whoever uses it next asks. A stream on it stays: it is the process's, and what of it was counted is so still. */
+static void doubt(struct ft_fd *slot)
+{
+    struct ft_description *old = __atomic_exchange_n(&slot->description, NULL, __ATOMIC_ACQ_REL);
+    ft_loose_set(&slot->kind, FT_FILE_WIRE_UNKNOWN);
+    ft_loose_set(&slot->file, 0);
+    __atomic_fetch_add(&slot->generation, 1, __ATOMIC_RELEASE);
+    description_put(old);
+}
+
 /* 1 where the table is not to be changed: in a vfork child, which then has touched the descriptor. */
 static int is_frozen_for(int fd)
 {
     if (is_frozen())
         ft_fd_touch(fd);
-    return is_frozen() || is_apart();
+    else if (is_unsure() && ft_fd_find(fd) != NULL)
+        doubt(ft_fd_find(fd));
+    return is_frozen() || is_apart() || is_unsure();
 }
 
 static void set(struct ft_fd *slot, uint32_t file, uint8_t kind, struct ft_description *description)
@@ -219,7 +236,10 @@ void ft_fd_closing_range(unsigned first, unsigned last)
     for (unsigned fd = first; fd <= last && fd < FT_FD_MAX;) {
         struct ft_fd *slot = ft_fd_find((int)fd);
         if (slot != NULL) {
-            set(slot, 0, FT_FILE_WIRE_UNKNOWN, NULL);
+            if (is_unsure())
+                doubt(slot);
+            else
+                set(slot, 0, FT_FILE_WIRE_UNKNOWN, NULL);
             fd++;
         } else if (fd >= FT_FD_DIRECT && far_pages[fd / (MID * FT_FD_LEAF)] == NULL) {
             fd = (fd / (MID * FT_FD_LEAF) + 1) * (MID * FT_FD_LEAF);
@@ -242,6 +262,13 @@ void ft_fd_duplicated(int from, int to)
         return;
     }
     set(target, ft_loose(&source->file), ft_loose(&source->kind), description_share(source));
+}
+
+void ft_fd_stream_closing(int fd, const void *stream)
+{
+    struct ft_fd *slot = ft_fd_find(fd);
+    if (slot != NULL && ft_loose(&slot->stream) == stream)
+        ft_loose_set(&slot->stream, NULL);
 }
 
 void ft_fd_untrack(int fd)
@@ -289,9 +316,10 @@ void ft_fd_forget_directories(void)
 static void name_slot(struct ft_call_state *state, int fd)
 {
     struct ft_inode inode;
-    struct ft_fd *slot = state->slot != NULL ? state->slot : is_apart() ? NULL : ft_fd_make(fd);
+    int is_not_ours = is_apart() || is_unsure();
+    struct ft_fd *slot = state->slot != NULL ? state->slot : is_not_ours ? NULL : ft_fd_make(fd);
     if (slot == NULL) {
-        state->file = is_apart() ? ft_name_descriptor(fd, &inode) : 0;
+        state->file = is_not_ours ? ft_name_descriptor(fd, &inode) : 0;
         return;
     }
     uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);

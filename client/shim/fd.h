@@ -98,6 +98,8 @@ void ft_fd_opened(int fd, uint32_t file, uint8_t kind, int64_t position, int clo
 /* The number is about to be closed (or to become another file's). */
 void ft_fd_closing(int fd);
 void ft_fd_closing_range(unsigned first, unsigned last);
+/* A stream is about to be closed: its memory is gone also for who has another table (a thread apart, a vfork's parent). */
+void ft_fd_stream_closing(int fd, const void *stream);
 /* `to` was made a duplicate of `from`. */
 void ft_fd_duplicated(int from, int to);
 /* lseek or the like put it there. */

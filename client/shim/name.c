@@ -192,7 +192,7 @@ static __attribute__((noinline)) uint32_t cwd_of_vfork_child(void)
 uint32_t ft_name_cwd(void)
 {
     uint32_t known = __atomic_load_n(&ft_process.cwd_file, __ATOMIC_RELAXED);
-    if (ft_process.cwd_shared && !ft_process.sandboxed)
+    if (ft_process.cwd_shared) /* in a sandbox, too: it may be another thread's */
         known = 0;
     if (ft_process.sandboxed || (known != 0 && !ft_thread.vfork_moved))
         return ft_thread.vfork_moved ? 0 : known;

@@ -37,6 +37,7 @@ enum ft_why {
     FT_WHY_FILES = 16, /* another process may change our descriptors: each is asked for at each use */
     FT_WHY_APART = 32, /* its descriptors are not those of the other threads: it leaves their table alone (apart.h) */
     FT_WHY_DISPATCH = 64, /* its system calls are dispatched to the program: ft_process.sandboxed (sandbox.c) */
+    FT_WHY_UNSURE = 128,  /* its descriptors may be its own or those of the others: what it changes is unknown to all */
 };
 
 /*
@@ -138,6 +139,7 @@ struct ft_process {
     uint8_t growth;          /* enum ft_growth */
     uint8_t unlock_pages;    /* mlockall(MCL_FUTURE): what is mapped for us is not to stay locked */
     uint8_t files_shared;    /* with another process that runs (clone with CLONE_FILES) */
+    uint8_t files_apart;     /* some thread has descriptors of its own: who starts later may be that one's */
     uint8_t cwd_shared;      /* the same (CLONE_FS), or some threads have one of their own: asked for at each use */
     uint8_t want_start_time; /* the policy asks for it */
     uint8_t is_interrupted;  /* in a forked child: a record of its parent's was begun, and goes on here */

@@ -38,8 +38,16 @@ static size_t pending_output(const FILE *stream)
                                                           : 0;
 }
 
+/* The table may be that of other threads, whose streams are on other files: what inlined putc puts is then not seen. */
+static int is_table_ours(void)
+{
+    return (ft_thread.why & (FT_WHY_APART | FT_WHY_UNSURE)) == 0;
+}
+
 static struct ft_fd *slot_of(FILE *stream)
 {
+    if (!is_table_ours())
+        return NULL;
     struct ft_fd *slot = ft_fd_find(ft_stdio_descriptor(stream));
     if (slot == NULL || ft_thread.vfork_depth != 0)
         return slot;
@@ -104,7 +112,7 @@ void ft_stdio_begin(struct ft_stdio *io, unsigned call)
     if (stream->_offset >= 0 && (stream->_flags & STREAM_WRITING))
         io->offset_before += stream->_IO_write_ptr - stream->_IO_read_end; /* it goes back to what it read last */
     io->unseen = take_unseen(stream, slot_of(stream));
-    if (io->state.slot == NULL && io->args.has_fd)
+    if (io->state.slot == NULL && io->args.has_fd && is_table_ours())
         io->state.slot = ft_fd_find(io->args.fd);
 }
 

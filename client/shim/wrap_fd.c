@@ -82,11 +82,12 @@ FT_EXPORT(int, close_range, (unsigned first, unsigned last, int flags))
     const struct ft_args args = {ARG(flags), RET(STATUS)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_close_range);
-    if (flags & FT_CLOSE_RANGE_UNSHARE)
-        ft_apart_take_files();
+    uint8_t why_before = flags & FT_CLOSE_RANGE_UNSHARE ? ft_apart_begin_take() : 0;
     if (!(flags & ~FT_CLOSE_RANGE_UNSHARE) && first <= last) /* else it marks them, or knows not what to do */
         ft_fd_closing_range(first, last);
     int r = real(first, last, flags);
+    if (flags & FT_CLOSE_RANGE_UNSHARE)
+        ft_apart_end_take(why_before, r == 0);
     ft_path_end(&state, FT_CALL_ID_close_range, &args, r);
     return r;
 }
@@ -308,7 +309,8 @@ FT_EXPORT(int, chdir, (const char *path))
     ft_path_begin(&state, FT_CALL_ID_chdir);
     int r = real(path);
     /* where the directory is asked for at each use, it is the new one by now */
-    const struct ft_args args = {PATH(r == 0 && ft_process.cwd_shared && path[0] != '/' ? "." : path), RET(STATUS)};
+    const struct ft_args args = {
+        PATH(r == 0 && path[0] != '/' && ft_process.cwd_shared && !ft_process.sandboxed ? "." : path), RET(STATUS)};
     end_chdir(&state, FT_CALL_ID_chdir, &args, r);
     return r;
 }

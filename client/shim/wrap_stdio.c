@@ -186,8 +186,10 @@ static int close_stream(unsigned call, int (*real)(FILE *), FILE *f)
     struct ft_stdio io;
     io.args = (struct ft_args){STREAM(f), RET(VALUE)};
     ft_stdio_begin(&io, call);
-    if (io.args.has_fd)
+    if (io.args.has_fd) {
         ft_fd_closing(io.args.fd);
+        ft_fd_stream_closing(io.args.fd, f);
+    }
     io.args.stream = NULL; /* gone after the call */
     int r = real(f);
     io.state.slot = NULL;
