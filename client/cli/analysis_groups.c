@@ -138,6 +138,10 @@ static void finish(struct context *context)
 {
     struct ft_groups *groups = context->groups;
     const struct ft_map *map = &context->index.map;
+    groups->are_too_many = context->index.is_full;
+    if (groups->are_too_many) {
+        return;
+    }
     groups->count = map->count;
     for (uint32_t g = 0; g < groups->count; g++) {
         struct ft_group *group = group_at(groups, g);
@@ -182,7 +186,8 @@ void ft_groups_read(struct ft_groups *groups, struct ft_group_keys *keys, const 
 
 void ft_groups_fini(struct ft_groups *groups)
 {
-    for (size_t g = 0; g < groups->count; g++) {
+    /* Not `count`, which is 0 where they were too many. */
+    for (size_t g = 0; g < groups->space; g++) {
         ft_sweep_fini(&groups->items[g].sweep);
         ft_sweep_fini(&groups->items[g].busy);
     }

@@ -13,6 +13,9 @@
 
 enum ft_group_way { FT_GROUP_READS, FT_GROUP_WRITES, FT_GROUP_METADATAS, FT_GROUP_OTHERS, FT_GROUP_WAYS };
 
+/* More are refused: some 3 KB each. */
+enum { FT_GROUPS_MAX = 250000 };
+
 struct ft_group_sums {
     uint64_t events, calls, spans;
     uint64_t time_ns;                  /* of all events */
@@ -31,6 +34,7 @@ struct ft_groups {
     struct ft_group_keys *keys;
     struct ft_group *items; /* in order of their values */
     size_t count, space;
+    bool are_too_many; /* and none is here */
     uint64_t bad_blocks;
 };
 

@@ -8,7 +8,7 @@
 #include "client/cli/analysis_spans.h"
 #include "client/cli/cli.h"
 
-enum { NO_SLOT = UINT32_MAX };
+enum { NO_SLOT = UINT32_MAX, NO_GROUP = UINT32_MAX };
 
 /* Times of a file are untrusted: kept where sums of them cannot overflow. */
 #define TIME_MAX (INT64_C(1) << 61)
@@ -27,6 +27,7 @@ static uint32_t hash_of(const uint32_t *values, size_t count)
     return (uint32_t)(hash >> 40) % FT_GROUPS_CACHE_SLOTS;
 }
 
+/* NO_GROUP where there are too many: then all of them are refused. */
 static uint32_t group_of(struct ft_groups_block *block, const uint32_t *values)
 {
     size_t count = block->keys->count, bytes = count * sizeof(*values);
@@ -34,9 +35,19 @@ static uint32_t group_of(struct ft_groups_block *block, const uint32_t *values)
     if (cached->group && memcmp(cached->values, values, bytes) == 0) {
         return cached->group - 1;
     }
-    pthread_mutex_lock(&block->index->lock);
-    uint32_t group = ft_map_intern(&block->index->map, values, bytes, (uint32_t)block->index->map.count, NULL);
-    pthread_mutex_unlock(&block->index->lock);
+    struct ft_groups_index *index = block->index;
+    pthread_mutex_lock(&index->lock);
+    bool is_new = false;
+    uint32_t group = NO_GROUP;
+    if (!index->is_full) {
+        group = ft_map_intern(&index->map, values, bytes, (uint32_t)index->map.count, &is_new);
+        index->is_full = is_new && group == FT_GROUPS_MAX;
+    }
+    bool is_full = index->is_full;
+    pthread_mutex_unlock(&index->lock);
+    if (is_full) {
+        return NO_GROUP;
+    }
     memcpy(cached->values, values, bytes);
     cached->group = group + 1;
     return group;
@@ -187,7 +198,10 @@ void ft_groups_block_read(struct ft_groups_block *block, size_t reader, const st
         ft_owned_begin(&block->maker);
         for (size_t i = run->first, end = i + run->count; i < end; i++) {
             ft_group_keys_row(block->keys, reader, run->thread, rows, i, values);
-            add_row(block, reader, rows, i, group_of(block, values), offset_ns);
+            uint32_t group = group_of(block, values);
+            if (group != NO_GROUP) {
+                add_row(block, reader, rows, i, group, offset_ns);
+            }
         }
         ft_owned_end(&block->maker);
         keep_segments(block, ft_trace_set_thread(set, reader, run->thread));

@@ -15,6 +15,7 @@ enum { FT_GROUPS_CACHE_SLOTS = 1024 };
 struct ft_groups_index {
     pthread_mutex_t lock;
     struct ft_map map; /* values -> number */
+    bool is_full;      /* more than FT_GROUPS_MAX: none is counted any more */
 };
 
 /* What a block adds to one group. */

@@ -7,6 +7,7 @@
 #include "client/cli/progress.h"
 #include "client/cli/report.h"
 #include "client/cli/summary.h"
+#include "client/cli/units.h"
 
 struct values {
     bool as_json, is_quick;
@@ -27,6 +28,20 @@ static const struct ft_option options[] = {
      offsetof(struct values, by), NULL},
 };
 
+static int read_groups(struct ft_groups *groups, struct ft_group_keys *keys, const struct ft_trace_set *set)
+{
+    struct ft_unit_text most;
+    ft_group_keys_bind(keys, set);
+    ft_groups_read(groups, keys, set, NULL);
+    if (groups->are_too_many) {
+        ft_groups_fini(groups);
+        ft_group_keys_fini(keys);
+        return ft_cli_fail("more than %s groups: fewer keys (--by), or `flowtap events --by`",
+                           ft_units_count(&most, FT_GROUPS_MAX));
+    }
+    return FT_STATUS_DONE;
+}
+
 int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_summary_look *look)
 {
     struct ft_trace_set *set;
@@ -34,6 +49,11 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
     struct ft_progress progress;
     struct ft_groups groups;
     if ((look->is_quick ? ft_report_open_without_files : ft_report_open)(paths, &set) != FT_STATUS_DONE) {
+        return FT_STATUS_FAILED;
+    }
+    /* First: whether there are too many is known before all else is read. */
+    if (look->by && read_groups(&groups, look->by, set) != FT_STATUS_DONE) {
+        ft_trace_set_close(set);
         return FT_STATUS_FAILED;
     }
     memset(&summary, 0, sizeof(summary));
@@ -53,11 +73,7 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
     ft_progress_end(&progress);
     ft_job_read(&summary.job, set, &summary.scan);
     summary.is_partial = ft_trace_set_is_partial(set) || summary.scan.bad_blocks || summary.calls.bad_blocks;
-    if (look->by) {
-        ft_group_keys_bind(look->by, set);
-        ft_groups_read(&groups, look->by, set, NULL);
-        summary.groups = &groups;
-    }
+    summary.groups = look->by ? &groups : NULL;
     if (summary.scan.bad_blocks && !ft_trace_set_is_partial(set)) {
         ft_cli_warn("%llu blocks of events are damaged; the report is partial (`flowtap verify` tells all)",
                     (unsigned long long)summary.scan.bad_blocks);

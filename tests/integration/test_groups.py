@@ -156,3 +156,14 @@ def test_keys_that_cannot_be(tmp_path, by, why):
     done = call([FLOWTAP, "summary", "--by", by, path])
     assert done.returncode == 2 and done.stdout == b""
     assert done.stderr.decode().startswith(f"flowtap summary: --by: {why}") and done.stderr.count(b"\n") == 1
+
+
+def test_too_many_groups_are_refused(tmp_path):
+    """Their memory is bounded: one line says so, and what has fewer is reported."""
+    path = generate(tmp_path / "t", "metadata", events=500_000)
+    for form in ([], ["--json"]):
+        done = call([FLOWTAP, "summary", *form, "--by", "path,tid,call", path], deadline=300)
+        assert done.returncode == 1 and done.stdout == b"", done.stderr
+        assert done.stderr.decode().startswith("flowtap summary: more than 250,000 groups: ") and done.stderr.count(b"\n") == 1
+    assert document("events", path, "--by", "path,tid,call")["groups"][250_000:]
+    assert document("summary", path, "--by", "path")["groups"][10_000:]
