@@ -113,7 +113,6 @@ static uint32_t category_of(struct ft_categories *categories, size_t reader, uin
     }
     struct ft_timeline_category *made = &timeline->categories[timeline->category_count++];
     made->name = name;
-    made->is_span = group >= FT_TRACE_CALL_MAX;
     made->bins_ns = ft_cli_alloc(timeline->count * sizeof(*made->bins_ns));
     return found;
 }
@@ -124,6 +123,8 @@ static uint32_t cached_category(struct ft_categories *categories, size_t reader,
     if (categories->cache[slot].group != group + 1) {
         categories->cache[slot].category = category_of(categories, reader, group);
         categories->cache[slot].group = group + 1;
+        /* Calls of that name may have come first, and "all others" are of both. */
+        categories->timeline->categories[categories->cache[slot].category].is_span |= group >= FT_TRACE_CALL_MAX;
     }
     return categories->cache[slot].category;
 }

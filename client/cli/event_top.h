@@ -9,7 +9,10 @@
 #include "client/cli/event_order.h"
 #include "client/cli/event_stream.h"
 
-/* So many are kept at most: some 250 bytes each. */
+/*
+ * So many are kept at most: 40 bytes each for each thread that reads, and another 40 while they are put together; once they
+ * are fetched, some 140 and their arguments.
+ */
 enum { FT_EVENT_TOP_MAX = 1000000 };
 
 struct ft_event_top {

@@ -157,6 +157,15 @@ def test_categories_stand_side_by_side_where_there_are_spans(tmp_path):
         assert {line.split()[2] for line in text.splitlines() if line.startswith("Threads in ")} == wanted
 
 
+def test_spans_that_share_a_category_with_calls_are_spans(tap):
+    """Whichever of them comes first: here calls do."""
+    program = "import flowtap\nopen('/etc/passwd').read()\nwith flowtap.span('s', category='POSIX'):\n  sum(range(100_000))\n"
+    trace = tap.run([sys.executable, "-c", program], env={"PYTHONPATH": harness.REPO / "client/python", "FLOWTAP_PURE": 1})
+    posix = ["errno" in e for e in sorted(trace.events(), key=lambda e: e["ts"]) if e["cat"] == "POSIX"]
+    assert posix[0] and not all(posix)
+    assert "Threads in POSIX" in reported("timeline", trace.path).decode()
+
+
 @pytest.mark.parametrize("count", [63, 64, 65, 300])
 def test_of_too_many_categories_the_rest_are_one(tap, count):
     """All are there in the sum: the first 63 that are found, and the others together; the page says so."""
