@@ -15,6 +15,7 @@ import pytest
 import harness
 import manager
 from test_successor import Load, check_exactly_once, size_of
+from traced import Trace
 
 POINTS = harness.REPO / "daemon/test_points.def"
 
@@ -164,34 +165,68 @@ def test_killed(tap, points_daemon, point, when, count):
     run.finish(point)
 
 
+def test_a_file_emptied_while_a_block_is_on_its_way_is_followed(tap, points_daemon):
+    """The block's bytes are behind the cut then: the file is not empty when it is looked at again."""
+    run = Run(tap, points_daemon, "steady")
+    run.arm("block_built", 1, signal.SIGSTOP)
+    wait_stopped(run.daemon.process)
+    (first,) = run.daemon.spool.rglob("*.flow")
+    os.truncate(first, 0)
+    run.daemon.process.send_signal(signal.SIGCONT)
+    harness.wait_until("the next file", lambda: len(list(run.daemon.spool.rglob("*.flow"))) == 2)
+    run.load.stop()
+    run.daemon.stop(check=False)
+    assert run.daemon.log().count("was removed or emptied") == 1
+
+
 OPENS = """
 import ctypes, os, sys
+print("waits", flush=True)
 for line in sys.stdin:
     ctypes.CDLL(line.strip(), mode=os.RTLD_DEEPBIND)
     os.stat("/")
 """
 
 
-@pytest.mark.parametrize("parts", range(1, 6))
-def test_a_named_gap_is_told_once_wherever_its_write_is_torn(tap, points_daemon, parts):
-    """The gap stands before the block that says that its record was read: one may be in the file without the other."""
-    (tap.work / "plugin.c").write_text("int answer = 42;\n")
-    plugin = tap.work / "plugin.so"
-    assert tap.plain(["gcc", "-shared", "-fPIC", "-o", plugin, "plugin.c"]).returncode == 0
+def told(daemon):
+    """The gaps of libraries that search themselves first, and how many events there are."""
+    trace = Trace(daemon.spool, harness.read_command)
+    return trace.gaps("deepbind"), len(trace.events())
+
+
+def torn_gap(tap, binary, plugin, parts):
+    """Kills the daemon when it has written so many parts of a named gap and its block. True: it had the gap, not the block."""
     wish = tap.folder / "wish"
-    daemon = manager.Manager(tap, "block_age=20ms", binary=points_daemon, own_env={"FLOWTAPD_TEST_POINT": wish}).start()
-    program = daemon.spawn(["/usr/bin/python3", "-u", "-c", OPENS], stdin=subprocess.PIPE, env={"FLOWTAP_JOB": "opens"})
-    harness.wait_until("it to be in the file", lambda: size_of(daemon) > 1000)
+    daemon = manager.Manager(tap, "block_age=20ms", binary=binary, own_env={"FLOWTAPD_TEST_POINT": wish}).start()
+    program = daemon.spawn(["/usr/bin/python3", "-u", "-c", OPENS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           env={"FLOWTAP_JOB": "opens"})
+    assert program.stdout.readline() == b"waits\n"
+    # All that it has done is in the file, and it does nothing: what is written next is of the plugin.
+    harness.wait_until("its line to be in the file", lambda: size_of(daemon) > 1000 and Trace(
+        daemon.spool, harness.read_command).count(name="write", pid=program.pid))
+    _, events = told(daemon)
     wish.with_suffix(".new").write_text(f"frame_in_part:{parts}:{int(signal.SIGKILL)}")
     wish.with_suffix(".new").rename(wish)
     program.stdin.write(f"{plugin}\n".encode())
     program.stdin.flush()
     daemon.wait_killed()
+    gaps_then, events_then = told(daemon)
     daemon.start()
     program.stdin.close()
     assert program.wait(harness.DEADLINE_S) == 0
+    program.stdout.close()
     gaps = daemon.stop().gaps("deepbind")
-    assert [gap["count"] for gap in gaps] == [1] and "plugin.so" in gaps[0]["reason"], gaps
+    assert [gap["count"] for gap in gaps] == [1] and "plugin.so" in gaps[0]["reason"], (parts, gaps)
+    return bool(gaps_then) and events_then == events
+
+
+def test_a_named_gap_is_told_once_wherever_its_write_is_torn(tap, points_daemon):
+    """The gap stands before the block that says that its record was read: one may be in the file without the other."""
+    (tap.work / "plugin.c").write_text("int answer = 42;\n")
+    plugin = tap.work / "plugin.so"
+    assert tap.plain(["gcc", "-shared", "-fPIC", "-o", plugin, "plugin.c"]).returncode == 0
+    between = [parts for parts in range(1, 6) if torn_gap(tap, points_daemon, plugin, parts)]
+    assert between, "no kill fell between the gap's frame and the block's"
 
 
 TWICE = [case for case in CASES if case[1] == "steady"] + [("file_followed", "rotate", 1)]
