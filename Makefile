@@ -100,8 +100,12 @@ SHIM_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SHIM_ARCH_CFLAGS) $(POINTS) $
 SHIM_LDFLAGS = -shared -Wl,-soname,libflowtap-preload.so -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,defs \
                -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libgcc $(SHIM_START_LDFLAGS) $(LDFLAGS)
 # Each mapping and each page touched costs every program that starts: one mapping for what is not written, variables in
-# the order that sys.h says, code in that of order.ld, and nothing of the compiler's own at start and end.
-SHIM_START_LDFLAGS := -nostartfiles -Wl,-z,noseparate-code -Wl,--sort-section=name -Wl,-T,client/shim/order.ld
+# the order that sys.h says, code in that of order.ld, and nothing of the compiler's own at start and end. A linker that
+# knows none of that (LDFLAGS=-fuse-ld=gold) is asked once, with an object of nothing, and links it in its own order.
+SHIM_START_LDFLAGS = -nostartfiles $(SHIM_ORDER_LDFLAGS)
+SHIM_ORDER_LDFLAGS = $(eval SHIM_ORDER_LDFLAGS := $$(strip $(foreach one,$(SHIM_ORDER),$(call linked_with,$(one)))))$(SHIM_ORDER_LDFLAGS)
+SHIM_ORDER := -Wl,-z,noseparate-code -Wl,--sort-section=name -Wl,-T,client/shim/order.ld
+linked_with = $(shell mkdir -p $(O)/obj && $(CC) -shared -nostdlib -x c /dev/null -x none $(LDFLAGS) $(1) -o $(O)/obj/linked >/dev/null 2>&1 && echo '$(1)')
 # The same code for unit tests: linked into the test binary, exporting nothing, sanitized where the variant is.
 SHIM_UNIT_CFLAGS = $(BASE_CFLAGS) $(SHIM_ONLY_CFLAGS) $(SANITIZE) -DFT_SHIM_UNIT_TEST -fPIE
 

@@ -3,6 +3,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -145,6 +146,20 @@ def test_slurms_plugin_is_built_where_its_header_is(tmp_path, slurm, built):
         (tmp_path / "slurm/spank.h").touch()
         flags += f" -I{tmp_path}"
     assert ("spank_flowtap.so" in make("--always-make", "--dry-run", "all", f"SLURM_CFLAGS={flags}")) == built
+
+
+@pytest.mark.parametrize("linker", ["bfd", "gold"])
+def test_the_shim_is_linked_by_linkers_that_know_no_order_of_code(tmp_path, linker):
+    """By GNU ld in the order of client/shim/order.ld; by another all the same, and it finds libc alone."""
+    if shutil.which(f"ld.{linker}") is None:
+        pytest.skip(f"ld.{linker} is not installed")
+    said = make("--always-make", "--dry-run", os.path.relpath(tree.PRELOAD, tree.REPO), f"LDFLAGS=-fuse-ld={linker}")
+    link = next(line for line in said.splitlines() if "-soname,libflowtap-preload.so" in line)
+    assert ("order.ld" in link) == (linker == "bfd"), link
+    words = [tmp_path / "preload.so" if word == os.path.relpath(tree.PRELOAD, tree.REPO) else word for word in shlex.split(link)]
+    tree.run(*words)
+    assert "libc.so.6" in tree.run("readelf", "-dW", tmp_path / "preload.so")
+    assert tree.run("env", f"LD_PRELOAD={tmp_path / 'preload.so'}", "echo", "lives") == "lives\n"
 
 
 @pytest.mark.parametrize(("goal", "strict"), [("all", True), ("quickstart", False), ("install", False)])
