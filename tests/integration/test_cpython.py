@@ -33,8 +33,11 @@ SOAK = ("multiprocessing_spawn", "multiprocessing_forkserver", "concurrent_futur
         "zipfile", "tarfile", "gzip", "ssl", "atexit", "cmd_line", "dbm_dumb", "mailbox", "venv")
 PARTS = [*CHECK, *(pytest.param(f"{module} in full", marks=[pytest.mark.soak, pytest.mark.timeout(7200)]) for module in SOAK)]
 
-# Two runs at once would meet in these.
-IGNORED = {"socket": {"*VSOCK*": "its port is one for the whole machine"}}
+# In the first, two runs at once would meet; the second fails now and then by itself.
+IGNORED = {
+    "socket": {"*VSOCK*": "its port is one for the whole machine"},
+    "signal": {"test_stress_modifying_handlers": "it wants one of its signals to meet the handler by luck (CPython's issue 110647, mended in 3.12)"},
+}
 # Children that these tests kill, put under limits or give to another user before they could attach; raw calls; what they leave running.
 GAPS = {"not_attached", "rlimit", "container", "raw_syscall", "daemon_stopped"}
 
