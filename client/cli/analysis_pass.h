@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * One pass over the events of a set for an analysis of its own: a few threads decode blocks and add each to a state of
- * their own. Blocks are taken in descending order of their ends, so that what was above the end of the next one is final
- * (see analysis_intervals.h).
+ * One pass over the events of a set for an analysis of its own: a few threads (analysis_workers.h) decode blocks and add
+ * each to a state of their own. Blocks are taken in descending order of their ends, so that what was above the end of the
+ * next one is final (see analysis_intervals.h).
  */
 #ifndef FT_CLI_ANALYSIS_PASS_H
 #define FT_CLI_ANALYSIS_PASS_H

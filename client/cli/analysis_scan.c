@@ -1,42 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "client/cli/analysis_scan.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "client/cli/analysis_scan_order.h"
 #include "client/cli/analysis_scan_part.h"
+#include "client/cli/analysis_workers.h"
 #include "client/cli/cli.h"
 
-enum { WORKERS_MAX = 8, AHEAD = 8 };
+enum { AHEAD = 8 };
 
 /* While files are counted, instead of a count: the entry's file has several paths. */
 #define HAS_PATHS (UINT32_C(1) << 31)
 
-/* Blocks are taken in order by tickets; a worker waits for its turn before it touches what is shared. */
+/* What all threads share; touched in turn. */
 struct queue {
-    pthread_mutex_t lock;
-    pthread_cond_t turned;
-    const struct ft_scan_block *blocks;
-    size_t count, next_ticket, turn;
     struct ft_scan *scan;
     struct ft_scan_work *work;
     struct ft_scan_endings endings;
     struct ft_scan_pair *shared;
     size_t shared_count, shared_space;
-    struct ft_progress *progress;
-    uint64_t bad_blocks;
 };
 
 struct worker {
     struct queue *queue;
     struct ft_scan_part part;
-    struct ft_trace_decoder *decoder;
-    struct ft_selector selector; /* .where NULL: all events */
-    pthread_t thread;
 };
 
 /* Entries of a file with several paths are counted at the end, when it is known which of them are one. */
@@ -77,10 +67,9 @@ static void keep_block(struct queue *queue, const struct ft_scan_part *part, con
 }
 
 /* The same for the unions of the whole job, whose blocks are those of all hosts. */
-static void sweep_block(struct queue *queue, const struct ft_scan_part *part, size_t ticket, bool is_good)
+static void sweep_block(struct queue *queue, const struct ft_scan_part *part, int64_t watermark_ns, bool is_sound)
 {
-    int64_t watermark_ns = ticket + 1 < queue->count ? queue->blocks[ticket + 1].end_ns : INT64_MIN;
-    if (is_good && queue->work->parts & FT_SCAN_UNIONS) {
+    if (is_sound && queue->work->parts & FT_SCAN_UNIONS) {
         ft_sweep_add(&queue->scan->sweep, &part->busy.whole, watermark_ns);
     } else {
         ft_sweep_settle(&queue->scan->sweep, watermark_ns);
@@ -96,70 +85,27 @@ static void end_processes(struct queue *queue, uint32_t host, int64_t watermark_
     }
 }
 
-/* `is_good`: the block could be decoded. */
-static void hand_over(struct worker *worker, size_t ticket, bool is_good)
-{
-    struct queue *queue = worker->queue;
-    const struct ft_scan_block *block = &queue->blocks[ticket];
-    pthread_mutex_lock(&queue->lock);
-    while (queue->turn != ticket) {
-        pthread_cond_wait(&queue->turned, &queue->lock);
-    }
-    pthread_mutex_unlock(&queue->lock);
-    if (is_good) {
-        keep_block(queue, &worker->part, block);
-    }
-    sweep_block(queue, &worker->part, ticket, is_good);
-    if (block->watermark_ns != INT64_MIN) {
-        end_processes(queue, block->host, block->watermark_ns);
-    }
-    if (queue->progress) {
-        ft_progress_step(queue->progress, block->rows);
-    }
-    pthread_mutex_lock(&queue->lock);
-    queue->bad_blocks += !is_good;
-    queue->turn++;
-    pthread_cond_broadcast(&queue->turned);
-    pthread_mutex_unlock(&queue->lock);
-}
-
-/* Adds a block up; false where it is damaged. */
-static bool add_block(struct worker *worker, const struct ft_scan_block *block)
-{
-    const struct ft_scan_work *common = worker->part.work;
-    const struct ft_where *where = worker->selector.where;
-    uint32_t columns = ft_scan_part_columns(common->parts);
-    size_t count;
-    const struct ft_trace_reader *reader = ft_trace_set_reader(common->set, block->reader);
-    const struct ft_trace_block *head = &ft_trace_reader_blocks(reader, &count)[block->block];
-    struct ft_rows rows, all;
-    if (where && !ft_where_may_match(where, worker->decoder, block->reader, block->block)) {
-        ft_scan_part_add(&worker->part, block->reader, head, &(struct ft_rows){0});
-        return true;
-    }
-    columns |= where ? ft_where_columns(where) : 0;
-    if (!ft_cli_decoded(ft_trace_decoder_rows(worker->decoder, reader, block->block, columns, &all))) {
-        return false;
-    }
-    if (where) {
-        ft_selector_pick(&worker->selector, block->reader, &all, &rows);
-    }
-    ft_scan_part_add(&worker->part, block->reader, head, where ? &rows : &all);
-    return true;
-}
-
-static void *work(void *worker_untyped)
+static void hand_over(void *worker_untyped, const struct ft_workers_turn *turn)
 {
     struct worker *worker = worker_untyped;
     struct queue *queue = worker->queue;
-    for (;;) {
-        pthread_mutex_lock(&queue->lock);
-        size_t ticket = queue->next_ticket++;
-        pthread_mutex_unlock(&queue->lock);
-        if (ticket >= queue->count) {
-            return NULL;
-        }
-        hand_over(worker, ticket, add_block(worker, &queue->blocks[ticket]));
+    if (turn->is_sound) {
+        keep_block(queue, &worker->part, turn->block);
+    }
+    sweep_block(queue, &worker->part, turn->watermark_ns, turn->is_sound);
+    if (turn->block->watermark_ns != INT64_MIN) {
+        end_processes(queue, turn->block->host, turn->block->watermark_ns);
+    }
+}
+
+static void add_block(void *worker_untyped, const struct ft_scan_block *block, const struct ft_rows *rows)
+{
+    struct ft_scan_part *part = &((struct worker *)worker_untyped)->part;
+    size_t count;
+    if (rows) {
+        ft_scan_part_add(
+            part, block->reader,
+            &ft_trace_reader_blocks(ft_trace_set_reader(part->work->set, block->reader), &count)[block->block], rows);
     }
 }
 
@@ -187,51 +133,35 @@ static void add_part(struct ft_scan *scan, const struct ft_scan_part *part)
     scan->rows += part->rows;
 }
 
-/* How many could be made ready: where memory is short, fewer. */
-static int make_workers(struct worker *workers, int wanted, struct queue *queue)
+static void *begin_worker(void *queue_untyped)
 {
-    int made = 0;
-    for (; made < wanted; made++) {
-        struct worker *worker = &workers[made];
-        if (ft_trace_decoder_create(&worker->decoder) < 0) {
-            break;
-        }
-        worker->queue = queue;
-        if (queue->work->where && ft_selector_init(&worker->selector, queue->work->where) < 0) {
-            ft_trace_decoder_destroy(worker->decoder);
-            break;
-        }
-        ft_scan_part_init(&worker->part, queue->work);
-    }
-    return made;
+    struct worker *worker = ft_cli_alloc(sizeof(*worker));
+    worker->queue = queue_untyped;
+    ft_scan_part_init(&worker->part, worker->queue->work);
+    return worker;
 }
 
-static void run_workers(struct ft_scan *scan, struct queue *queue)
+static void end_worker(void *worker_untyped)
 {
-    struct worker workers[WORKERS_MAX];
-    memset(workers, 0, sizeof(workers));
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int wanted = processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (int)processors;
-    wanted = queue->count < 4 ? 1 : wanted;
-    int made = make_workers(workers, wanted, queue), threads = 0;
-    if (made == 0) {
-        ft_cli_memory(NULL);
-    }
-    while (threads + 1 < made && pthread_create(&workers[threads].thread, NULL, work, &workers[threads]) == 0) {
-        threads++;
-    }
-    work(&workers[threads]); /* the first without a thread works in this one */
-    for (int i = 0; i < threads; i++) {
-        pthread_join(workers[i].thread, NULL);
-    }
-    for (int i = 0; i < made; i++) {
-        add_part(scan, &workers[i].part);
-        ft_scan_part_fini(&workers[i].part);
-        ft_selector_fini(&workers[i].selector);
-        ft_trace_decoder_destroy(workers[i].decoder);
-    }
+    struct worker *worker = worker_untyped;
+    add_part(worker->queue->scan, &worker->part);
+    ft_scan_part_fini(&worker->part);
+    free(worker);
+}
+
+static void run_workers(struct ft_scan *scan, struct queue *queue, struct ft_progress *progress)
+{
+    struct ft_workers workers = {.set = queue->work->set,
+                                 .where = queue->work->where,
+                                 .columns = ft_scan_part_columns(queue->work->parts),
+                                 .progress = progress,
+                                 .context = queue,
+                                 .begin = begin_worker,
+                                 .add = add_block,
+                                 .in_turn = hand_over,
+                                 .end = end_worker};
+    scan->bad_blocks = ft_workers_run(&workers);
     ft_access_end(&scan->access);
-    scan->bad_blocks = queue->bad_blocks + (queue->count - queue->turn);
 }
 
 /* All that is left, and then files with several paths. */
@@ -285,18 +215,14 @@ int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, uns
                                   .place_count = most_file_ids(set),
                                   .where = where,
                                   .parts = parts};
-    struct queue queue = {.scan = scan, .work = &common, .progress = progress};
+    struct queue queue = {.scan = scan, .work = &common};
     for (size_t f = 0; f < scan->file_count && parts & FT_SCAN_FILES; f++) {
         scan->files[f].processes = scan->entries.items[f].path_id != FT_ENTRY_NONE ? HAS_PATHS : 0;
     }
-    struct ft_scan_block *blocks = ft_scan_order_blocks(set, &queue.count);
-    queue.blocks = blocks;
     ft_scan_endings_init(&queue.endings, set);
     ft_touched_init(&common.touched, scan->process_count, scan->file_count);
     pthread_mutex_init(&common.files_lock, NULL);
-    pthread_mutex_init(&queue.lock, NULL);
-    pthread_cond_init(&queue.turned, NULL);
-    run_workers(scan, &queue);
+    run_workers(scan, &queue, progress);
     if (!where) {
         ft_scan_add_sums(scan, &common);
     }
@@ -306,11 +232,8 @@ int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, uns
     pthread_mutex_destroy(&common.files_lock);
     ft_touched_fini(&common.touched);
     ft_scan_endings_fini(&queue.endings);
-    pthread_cond_destroy(&queue.turned);
-    pthread_mutex_destroy(&queue.lock);
     ft_scan_free_calls(common.calls, set);
     free(queue.shared);
-    free(blocks);
     return 0;
 }
 

@@ -2,9 +2,9 @@
 /* What the parts of a job do at the same time. */
 #include <stdlib.h>
 
+#include "client/cli/analysis_peers.h"
 #include "client/cli/cli.h"
 #include "client/cli/diagnose.h"
-#include "client/cli/map.h"
 #include "client/cli/units.h"
 
 bool ft_diagnose_find_serial(const struct ft_diagnose *diagnose, struct ft_diagnose_finding *finding)
@@ -32,57 +32,29 @@ char *ft_diagnose_look_serial(const struct ft_diagnose *diagnose, const struct f
     return ft_cli_strdup("timeline");
 }
 
-/* A process and its program. */
-struct peer {
-    uint32_t program, process;
-    uint64_t io_ns;
-};
-
-static int by_program_and_time(const void *a_untyped, const void *b_untyped)
+static struct ft_peer *order_peers(const struct ft_diagnose *diagnose, size_t *count)
 {
-    const struct peer *a = a_untyped, *b = b_untyped;
-    if (a->program != b->program) {
-        return a->program < b->program ? -1 : 1;
-    }
-    return a->io_ns != b->io_ns ? (a->io_ns < b->io_ns ? -1 : 1)
-                                : (a->process > b->process) - (a->process < b->process);
-}
-
-static struct peer *order_peers(const struct ft_diagnose *diagnose, size_t *count)
-{
-    struct ft_map programs;
     *count = ft_trace_set_process_count(diagnose->set);
-    struct peer *peers = ft_cli_alloc((*count + 1) * sizeof(*peers));
-    ft_map_init(&programs);
+    struct ft_peer *peers = ft_cli_alloc((*count + 1) * sizeof(*peers));
     for (uint32_t p = 0; p < *count; p++) {
-        struct ft_bytes exe = ft_trace_set_process(diagnose->set, p)->record->exe;
-        uint32_t next = (uint32_t)programs.count;
-        peers[p] = (struct peer){.program = ft_map_intern(&programs, exe.len ? exe.data : "", exe.len, next, NULL),
-                                 .process = p,
-                                 .io_ns = diagnose->processes[p].io_ns};
+        peers[p] = (struct ft_peer){.process = p, .io_ns = diagnose->processes[p].io_ns};
     }
-    ft_map_fini(&programs);
-    if (*count > 1) {
-        qsort(peers, *count, sizeof(*peers), by_program_and_time);
-    }
+    ft_peers_order(peers, *count, diagnose->set);
     return peers;
 }
 
 /* A check of the processes of one program, in order of their time; it keeps what is worse than before. */
-typedef void check_peers(const struct ft_diagnose *diagnose, const struct peer *peers, size_t count,
+typedef void check_peers(const struct ft_diagnose *diagnose, const struct ft_peer *peers, size_t count,
                          struct ft_diagnose_finding *finding);
 
 static bool check_programs(const struct ft_diagnose *diagnose, struct ft_diagnose_finding *finding, check_peers *check)
 {
     size_t count;
-    struct peer *peers = order_peers(diagnose, &count);
-    for (size_t first = 0, end; first < count; first = end) {
-        end = first + 1;
-        while (end < count && peers[end].program == peers[first].program) {
-            end++;
-        }
-        if (end - first >= ft_diagnose_limit(FT_LIMIT_PEERS_MIN)) {
-            check(diagnose, &peers[first], end - first, finding);
+    struct ft_peer *peers = order_peers(diagnose, &count);
+    for (size_t first = 0, of_program; first < count; first += of_program) {
+        of_program = ft_peers_of_first(&peers[first], count - first);
+        if (of_program >= ft_diagnose_limit(FT_LIMIT_PEERS_MIN)) {
+            check(diagnose, &peers[first], of_program, finding);
         }
     }
     free(peers);
@@ -122,10 +94,10 @@ static void keep(struct ft_diagnose_finding *finding, const struct ft_diagnose *
                                          .median_ns = median_ns};
 }
 
-static void check_stragglers(const struct ft_diagnose *diagnose, const struct peer *peers, size_t count,
+static void check_stragglers(const struct ft_diagnose *diagnose, const struct ft_peer *peers, size_t count,
                              struct ft_diagnose_finding *finding)
 {
-    const struct peer *slowest = &peers[count - 1];
+    const struct ft_peer *slowest = &peers[count - 1];
     uint64_t median_ns = peers[(count - 1) / 2].io_ns;
     uint64_t saving_ns = least(slowest->io_ns - median_ns, life_of(diagnose, slowest->process));
     struct ft_unit_text time, median, number;
@@ -160,8 +132,8 @@ char *ft_diagnose_look_stragglers(const struct ft_diagnose *diagnose, const stru
 }
 
 /* How many others were there for at least half of the time that this one was. */
-static size_t others_beside(const struct ft_diagnose *diagnose, const struct peer *peers, size_t count,
-                            const struct peer *one)
+static size_t others_beside(const struct ft_diagnose *diagnose, const struct ft_peer *peers, size_t count,
+                            const struct ft_peer *one)
 {
     int64_t start_ns, life_ns = ft_diagnose_life(diagnose, one->process, &start_ns);
     size_t beside = 0;
@@ -174,10 +146,10 @@ static size_t others_beside(const struct ft_diagnose *diagnose, const struct pee
     return beside;
 }
 
-static void check_reader(const struct ft_diagnose *diagnose, const struct peer *peers, size_t count,
+static void check_reader(const struct ft_diagnose *diagnose, const struct ft_peer *peers, size_t count,
                          struct ft_diagnose_finding *finding)
 {
-    const struct peer *reader = &peers[0];
+    const struct ft_peer *reader = &peers[0];
     struct ft_unit_text number, share, all, time;
     uint64_t all_bytes = 0, bytes = 0;
     for (size_t i = 0; i < count; i++) {
