@@ -16,23 +16,23 @@ static int is_alone(void)
     return ft_process.sandboxed ? ft_loose(&ft_process.ordinal) == 1 : ft_has_one_thread();
 }
 
-static void take_files(uint8_t how)
+static void take_files(uint16_t how)
 {
     if (ft_thread.vfork_depth != 0 || (ft_thread.why & FT_WHY_APART) || is_alone())
         return;
-    ft_thread.why &= (uint8_t)~FT_WHY_UNSURE;
-    ft_thread.why |= (uint8_t)(FT_WHY_FILES | how);
+    ft_thread.why &= (uint16_t)~FT_WHY_UNSURE;
+    ft_thread.why |= (uint16_t)(FT_WHY_FILES | how);
     ft_thread.mode = FT_MODE_SLOW;
 }
 
-uint8_t ft_apart_begin_take(void)
+uint16_t ft_apart_begin_take(void)
 {
-    uint8_t before = ft_thread.why;
+    uint16_t before = ft_thread.why;
     take_files(FT_WHY_APART);
     return before;
 }
 
-void ft_apart_end_take(uint8_t why_before, int is_taken)
+void ft_apart_end_take(uint16_t why_before, int is_taken)
 {
     if (is_taken) {
         ft_process.files_apart |= (ft_thread.why & FT_WHY_APART) != 0;

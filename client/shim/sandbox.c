@@ -85,7 +85,7 @@ void ft_sandbox_leave(const struct ft_sandbox *entered)
     __atomic_fetch_sub(&ft_process.coarse, entered->coarse, __ATOMIC_RELAXED);
     ft_thread.coarse -= entered->coarse;
     if (ft_thread.coarse == 0)
-        ft_thread.why &= (uint8_t)~FT_WHY_COARSE;
+        ft_thread.why &= (uint16_t)~FT_WHY_COARSE;
     if (ft_thread.why == 0)
         ft_thread.mode = FT_MODE_ON;
 }
@@ -120,7 +120,7 @@ static void end_dispatch(void)
 {
     if (!(ft_thread.why & FT_WHY_DISPATCH))
         return;
-    ft_thread.why &= (uint8_t)~FT_WHY_DISPATCH;
+    ft_thread.why &= (uint16_t)~FT_WHY_DISPATCH;
     ft_sandbox_leave(&of_dispatch);
 }
 

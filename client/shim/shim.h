@@ -68,11 +68,11 @@ enum { FT_VFORK_LEVELS = 4 };
 /* Static TLS: at most 128 bytes. */
 struct ft_thread {
     uint8_t mode; /* enum ft_mode */
-    uint8_t why;  /* enum ft_why */
     uint8_t vfork_depth;
-    uint8_t vfork_moved; /* the vfork child changed its working directory */
+    uint16_t why; /* enum ft_why */
     uint32_t tid;
     uint8_t is_recording; /* see ft_recording_begin */
+    uint8_t vfork_moved;  /* the vfork child changed its working directory */
     uint32_t coarse;      /* FT_WHY_COARSE: for how many reasons */
     struct ft_writer *writer;
     struct ft_line *line;

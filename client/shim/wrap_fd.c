@@ -82,7 +82,7 @@ FT_EXPORT(int, close_range, (unsigned first, unsigned last, int flags))
     const struct ft_args args = {ARG(flags), RET(STATUS)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_close_range);
-    uint8_t why_before = flags & FT_CLOSE_RANGE_UNSHARE ? ft_apart_begin_take() : 0;
+    uint16_t why_before = flags & FT_CLOSE_RANGE_UNSHARE ? ft_apart_begin_take() : 0;
     if (!(flags & ~FT_CLOSE_RANGE_UNSHARE) && first <= last) /* else it marks them, or knows not what to do */
         ft_fd_closing_range(first, last);
     int r = real(first, last, flags);

@@ -76,7 +76,7 @@ static void leave_vfork(long child)
         thread->line->call = thread->vfork_call;
         thread->vfork_moved = 0;
         thread->writer->vfork_pid = 0;
-        thread->why &= (uint8_t)~FT_WHY_VFORK;
+        thread->why &= (uint16_t)~FT_WHY_VFORK;
         if (thread->why == 0)
             thread->mode = FT_MODE_ON;
     } else {
