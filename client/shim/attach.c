@@ -9,6 +9,7 @@
 #include "client/shim/annotate.h"
 #include "client/shim/attach_limits.h"
 #include "client/shim/fd.h"
+#include "client/shim/forks.h"
 #include "client/shim/levels.h"
 #include "client/shim/name.h"
 #include "client/shim/reach.h"
@@ -160,7 +161,7 @@ static void forget_parent(void)
     p->growth = FT_GROWTH_FREE;
     p->unlock_pages = 0; /* locks are not inherited */
     p->missed = 0;
-    p->in_fork = 0;
+    ft_forks_reset();
     p->files_apart = 0; /* one thread, one table */
     p->has_parents = 1;
     p->growth_retry_ticks = 0;
@@ -243,12 +244,13 @@ static int attach_late(void)
         __atomic_fetch_add(&ft_process.missed, 1, __ATOMIC_RELAXED);
         return 0;
     }
-    if (ft_process.in_fork && !ft_process.sandboxed)
+    int is_forking = ft_fork_is_own(__builtin_frame_address(0));
+    if (is_forking && !ft_process.sandboxed)
         return attach_child(FT_IMAGE_FORK);
     if (ft_has_one_thread())
         return attach_child(FT_IMAGE_RAW_FORK);
     /* A child whose making nobody saw may have threads by now; then it is too late to open descriptors unnoticed. */
-    if (!ft_process.in_fork) {
+    if (!is_forking) {
         ft_process.has_parents = 1;
         tell_parent(-EBUSY);
     }

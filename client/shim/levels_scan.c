@@ -12,6 +12,7 @@ FT_TABLE uint8_t ft_levels_are_pending;
 
 #if FT_LEVELS_ARE_HERE
 
+#include "client/shim/forks.h"
 #include "client/shim/hot.h"
 #include "client/shim/levels_args.h"
 #include "client/shim/levels_rules.h"
@@ -167,8 +168,8 @@ static int may_look(void)
      * Not while a fork is on its way, whose child would find the lock of ld.so held. One that begins during the look
      * still may, as it may beside the program's own dlopen, which takes that lock for longer.
      */
-    return ft_enter() && !ft_process.sandboxed && __atomic_load_n(&ft_process.in_fork, __ATOMIC_RELAXED) == 0 &&
-           ft_thread.vfork_depth == 0;
+    return ft_enter() && !ft_process.sandboxed && ft_thread.vfork_depth == 0 &&
+           !ft_fork_is_any(__builtin_frame_address(0));
 }
 
 /* Once. */

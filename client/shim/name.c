@@ -2,6 +2,7 @@
 #include "client/shim/name.h"
 
 #include "client/shim/glob.h"
+#include "client/shim/holder.h"
 #include "client/shim/root.h"
 
 #include <errno.h>
@@ -12,39 +13,22 @@
 enum { PART_BYTES = (FT_RECORD_SLOTS_MAX - 1) * FT_SLOT_BYTES - 16, SMALL_SCRATCH = 256, VFORK_SCRATCH = 1024 };
 
 /*
- * Pages for reading names into; who does not get one makes do with a little of the stack. A holder may never give its
- * page back: a handler's jump or a cancellation left it, or its thread ended. So a page says whose it is, and one that
- * seems to be left is taken over. Who was only interrupted (by a handler with a stack of its own, above it) sees that
- * when it gives the page back.
+ * Pages for reading names into; who does not get one makes do with a little of the stack. One that seems to be left
+ * (holder.h) is taken over.
  */
-enum { SCRATCH_PAGES = 4, FRAME_BITS = 42, FRAME_SHIFT = 5 };
+enum { SCRATCH_PAGES = 4 };
 static struct scratch {
-    uint64_t holder; /* tid << FRAME_BITS | address of the holder's frame >> FRAME_SHIFT; 0: free */
+    uint64_t holder; /* 0: free */
     char *page;
 } scratch[SCRATCH_PAGES];
 
-static uint64_t holder_of(const void *frame)
-{
-    return (uint64_t)ft_thread.tid << FRAME_BITS |
-           ((uintptr_t)frame >> FRAME_SHIFT & ((UINT64_C(1) << FRAME_BITS) - 1));
-}
-
-/* By a call of this thread whose frame is not above the one that asks, or, which the kernel must tell, by a thread that ended. */
-static int is_left(uint64_t holder, uint64_t asking, int may_ask)
-{
-    uint64_t tid = holder >> FRAME_BITS;
-    if (tid == asking >> FRAME_BITS)
-        return holder <= asking;
-    return may_ask && ft_sys(SYS_tgkill, ft_process.pid, tid, 0) == -ESRCH;
-}
-
 static struct scratch *scratch_get(const void *frame)
 {
-    uint64_t asking = holder_of(frame);
+    uint64_t asking = ft_holder_of(frame);
     for (int i = 0; i < 2 * SCRATCH_PAGES; i++) {
         struct scratch *one = &scratch[i % SCRATCH_PAGES];
         uint64_t holder = __atomic_load_n(&one->holder, __ATOMIC_RELAXED);
-        if (holder != 0 && !is_left(holder, asking, i >= SCRATCH_PAGES))
+        if (holder != 0 && !ft_holder_has_left(holder, asking, i >= SCRATCH_PAGES))
             continue;
         if (!__atomic_compare_exchange_n(&one->holder, &holder, asking, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
@@ -61,7 +45,7 @@ static struct scratch *scratch_get(const void *frame)
 /* 1: what was read into it was not overwritten. */
 static int scratch_put(struct scratch *taken, const void *frame)
 {
-    uint64_t holder = holder_of(frame);
+    uint64_t holder = ft_holder_of(frame);
     return taken == NULL ||
            __atomic_compare_exchange_n(&taken->holder, &holder, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }

@@ -111,6 +111,8 @@ enum ft_growth { FT_GROWTH_FREE = 0, FT_GROWTH_DECIDING = 1, FT_GROWTH_FIXED = 2
 #define FT_NO_CHUNK UINT32_C(0x7fffffff)
 #define FT_CURSOR_NONE (((uint64_t)FT_NO_CHUNK << 32) | FT_CHUNK_SLOTS)
 
+enum { FT_FORKS_MAX = 16 };
+
 /* State of the process; written at attach and by what each word says. Private memory: a copy goes to a forked child. */
 struct ft_process {
     uint64_t base;  /* as in ft_wiped: where the segment is, also for the child that maps its own over it */
@@ -146,9 +148,9 @@ struct ft_process {
     uint8_t was_room_asked;  /* for what the groups leave, by ourselves (headroom.h) */
     uint8_t has_room;        /* it is much: what growth takes unasked is all of the shim's share */
     uint32_t settings_ignored;
-    uint32_t chunks_fixed; /* in FT_GROWTH_FIXED no chunk beyond them is taken */
-    uint32_t in_fork;      /* fork wrappers that are on their way (atomic): their children have one thread */
-    uint32_t missed;       /* calls while another thread was attaching: counted once that is done */
+    uint32_t chunks_fixed;        /* in FT_GROWTH_FIXED no chunk beyond them is taken */
+    uint32_t missed;              /* calls while another thread was attaching: counted once that is done */
+    uint64_t forks[FT_FORKS_MAX]; /* that are on their way (atomic): their holders (forks.h) */
     uint64_t growth_retry_ticks;
     uint32_t hello_items_bytes; /* of the items that a forked child copies */
     uint64_t

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Calls that make processes, and calls that end one. A child attaches before it returns to the program. */
 #include "client/shim/environment.h"
+#include "client/shim/forks.h"
 #include "client/shim/name.h"
 #include "client/shim/shapes.h"
 #include "client/shim/stub_ids.h"
@@ -120,17 +121,6 @@ __attribute__((visibility("hidden"))) long ft_vfork_end(long result)
     return r;
 }
 
-/* Several threads may fork at a time. A child starts from none (attach.c). */
-static void fork_begins(void)
-{
-    __atomic_fetch_add(&ft_process.in_fork, 1, __ATOMIC_RELAXED);
-}
-
-static void fork_ended(void)
-{
-    __atomic_fetch_sub(&ft_process.in_fork, 1, __ATOMIC_RELAXED);
-}
-
 static pid_t fork_by(unsigned call, pid_t (*real)(void))
 {
     const struct ft_args args = {RET(VALUE), .follow = ft_process.sandboxed ? FT_FOLLOW_SANDBOX : FT_FOLLOW_ORDINARY};
@@ -139,7 +129,8 @@ static pid_t fork_by(unsigned call, pid_t (*real)(void))
     ft_process.fork_count++; /* descriptions opened so far are shared from here on */
     if (ft_unlikely(ft_uring_rings != 0))
         ft_uring_forking();
-    fork_begins(); /* its atfork handlers may make calls in the child before it is ours */
+    /* its atfork handlers may make calls in the child before it is ours */
+    uint64_t *place = ft_fork_begin(__builtin_frame_address(0));
     pid_t r = real();
     if (r == 0) {
         ft_attach_child(FT_IMAGE_FORK);
@@ -147,7 +138,7 @@ static pid_t fork_by(unsigned call, pid_t (*real)(void))
             ft_name_again(state.file_before, state.fd_before);
         return 0;
     }
-    fork_ended();
+    ft_fork_end(place, __builtin_frame_address(0));
     ft_path_end(&state, call, &args, r);
     return r;
 }
@@ -240,21 +231,28 @@ FT_EXPORT(int, clone, (int (*function)(void *), void *stack, int flags, void *ar
     return r;
 }
 
-/* Before a call of libc that forks inside and may come back in the child. Gives the pid, to know which one that is. */
-static uint32_t begin_in_either(struct ft_call_state *state, unsigned call)
+/* A call of libc that forks inside and may come back in the child: then the pid is another. */
+struct either {
+    struct ft_call_state state;
+    uint32_t pid;
+    uint64_t *place;
+};
+
+static void begin_in_either(struct either *either, unsigned call, const void *frame)
 {
-    ft_path_begin(state, call);
+    ft_path_begin(&either->state, call);
     ft_process.fork_count++;
-    fork_begins();
-    return ft_process.pid;
+    either->pid = ft_process.pid;
+    either->place = ft_fork_begin(frame);
 }
 
 /* The child has attached by now if its atfork handlers made calls; descriptors 0 to 2 may have become others in it. */
-static void end_in_either(struct ft_call_state *state, unsigned call, int r, uint32_t pid_before)
+static void end_in_either(struct either *either, unsigned call, int r, const void *frame)
 {
     const struct ft_args args = {RET(VALUE)};
-    if (ft_wiped.base != 0 && ft_process.pid == pid_before) {
-        fork_ended();
+    struct ft_call_state *state = &either->state;
+    if (ft_wiped.base != 0 && ft_process.pid == either->pid) {
+        ft_fork_end(either->place, frame);
     } else {
         uint64_t start = state->start;
         ft_attach_child(FT_IMAGE_FORK);
@@ -272,10 +270,10 @@ FT_EXPORT(int, daemon, (int no_chdir, int no_close))
     FT_REAL(int, daemon, (int, int));
     if (!ft_enter())
         return real(no_chdir, no_close);
-    struct ft_call_state state;
-    uint32_t pid = begin_in_either(&state, FT_CALL_ID_daemon);
+    struct either either;
+    begin_in_either(&either, FT_CALL_ID_daemon, __builtin_frame_address(0));
     int r = real(no_chdir, no_close);
-    end_in_either(&state, FT_CALL_ID_daemon, r, pid);
+    end_in_either(&either, FT_CALL_ID_daemon, r, __builtin_frame_address(0));
     return r;
 }
 
@@ -286,12 +284,12 @@ FT_EXPORT(int, forkpty, (int *main, char *name, const void *attributes, const vo
         return FT_ABSENT(int);
     if (!ft_enter())
         return real(main, name, attributes, size);
-    struct ft_call_state state;
-    uint32_t pid = begin_in_either(&state, FT_CALL_ID_forkpty);
+    struct either either;
+    begin_in_either(&either, FT_CALL_ID_forkpty, __builtin_frame_address(0));
     int r = real(main, name, attributes, size);
     if (r > 0)
         ft_fd_closing(*main);
-    end_in_either(&state, FT_CALL_ID_forkpty, r, pid);
+    end_in_either(&either, FT_CALL_ID_forkpty, r, __builtin_frame_address(0));
     return r;
 }
 

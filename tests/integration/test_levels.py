@@ -119,7 +119,8 @@ def test_plugins_are_seen_from_their_first_call(tap, built, binding, threads):
 
 
 @pytest.mark.parametrize("binding", ["lazy", "now", "no_plt"])
-@pytest.mark.parametrize("how", ["forking", "ended"])
+@pytest.mark.parametrize("how", ["forking", "ended", "cancelled"])
 def test_plugins_are_seen_beside_a_fork_and_without_the_first_thread(tap, built, binding, how):
-    """Opened while another thread is within fork(), they are looked at once their symbols are asked for."""
+    """Opened while another thread is within fork(), they are looked at once their symbols are asked for; a fork that was
+    cancelled is none."""
     check(tap, [built("opener.c"), built("plugin.c", binding, "-shared", "-fPIC"), "30", how])

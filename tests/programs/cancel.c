@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
@@ -205,6 +206,13 @@ static void do_fallocate(void)
     fallocate(file, 0, 0, 1);
 }
 
+static void do_forkpty(void)
+{
+    int side;
+    if (forkpty(&side, NULL, NULL, NULL) == 0)
+        _exit(1);
+}
+
 static void do_copy(void)
 {
     (void)!copy_file_range(file, NULL, file, NULL, 0, 0);
@@ -215,7 +223,7 @@ static const struct way pending[] = {
     {"openat", do_openat},         {"creat", do_creat},         {"close", do_close},     {"fsync", do_fsync},
     {"fdatasync", do_fdatasync},   {"msync", do_msync},         {"aio", do_suspend},     {"fprintf", do_fprintf},
     {"splice", do_splice},         {"stat", do_stat},           {"tcdrain", do_tcdrain}, {"lockf", do_lockf},
-    {"sync_range", do_sync_range}, {"fallocate", do_fallocate}, {"copy", do_copy},
+    {"sync_range", do_sync_range}, {"fallocate", do_fallocate}, {"copy", do_copy},       {"forkpty", do_forkpty},
 };
 
 static void *wait_in(void *way)

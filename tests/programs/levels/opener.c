@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // opener PLUGIN TIMES HOW: opens the plugin, lets it call the library ten times and closes it again, TIMES times. HOW:
-// 1 thread; 2 of them; "forking": another one is within fork() at each dlopen; "ended": the first thread is gone.
+// 1 thread; 2 of them; "forking": another one is within fork() at each dlopen; "ended": the first thread is gone;
+// "cancelled": before each dlopen another thread is cancelled in forkpty.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 
 static const char *plugin;
 static long times;
-static int forks, begun[2], opened_too[2];
+static int forks, cancels, begun[2], opened_too[2];
 static pthread_t forker, first;
 
 static void wait_in_fork(void)
@@ -45,6 +47,24 @@ static void end_fork(void)
         abort();
 }
 
+static void *cancelled_in_forkpty(void *data)
+{
+    int side;
+    pthread_cancel(pthread_self());
+    forkpty(&side, NULL, NULL, NULL);
+    abort();
+    return data;
+}
+
+static void cancel_fork(void)
+{
+    pthread_t thread;
+    void *end = NULL;
+    if (pthread_create(&thread, NULL, cancelled_in_forkpty, NULL) != 0 || pthread_join(thread, &end) != 0 ||
+        end != PTHREAD_CANCELED)
+        abort();
+}
+
 static void *run(void *data)
 {
     long sum = 0;
@@ -52,6 +72,8 @@ static void *run(void *data)
     for (long i = 0; i < times; i++) {
         if (forks)
             begin_fork();
+        if (cancels)
+            cancel_fork();
         void *opened = dlopen(plugin, i % 2 ? RTLD_NOW : RTLD_LAZY);
         if (forks)
             end_fork();
@@ -94,6 +116,7 @@ int main(int argc, char **argv)
         pthread_exit(NULL);
     }
     forks = strcmp(argv[3], "forking") == 0;
+    cancels = strcmp(argv[3], "cancelled") == 0;
     if (forks && (pipe(begun) != 0 || pipe(opened_too) != 0 || pthread_atfork(wait_in_fork, NULL, NULL) != 0))
         return 2;
     if (argv[3][0] == '2')

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "client/shim/forks.h"
+#include "tests/unit/shim/segment_fixture.h"
+
+/* Frames of one stack, the outermost first. */
+static char stack[1 << 16];
+#define FRAME(depth) (&stack[sizeof(stack) - 64 - (size_t)(depth) * 256])
+
+static int setup(void **state)
+{
+    (void)state;
+    ft_fixture_make(16);
+    assert_int_equal(ft_thread_start(), 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ft_fixture_remove();
+    return 0;
+}
+
+static void a_fork_is_on_its_way_until_it_ends(void **state)
+{
+    (void)state;
+    uint64_t *place = ft_fork_begin(FRAME(1));
+    assert_true(ft_fork_is_any(FRAME(2)));
+    assert_true(ft_fork_is_own(FRAME(2)));
+    ft_fork_end(place, FRAME(1));
+    assert_false(ft_fork_is_any(FRAME(2)));
+    assert_false(ft_fork_is_own(FRAME(2)));
+}
+
+static void one_that_a_jump_or_a_cancellation_left_is_none(void **state)
+{
+    (void)state;
+    ft_fork_begin(FRAME(3));
+    assert_false(ft_fork_is_own(FRAME(2)));
+    assert_false(ft_fork_is_any(FRAME(2)));
+    assert_false(ft_fork_is_any(FRAME(4))); /* also for who calls deeper later: the last look has seen it left */
+}
+
+static void a_handler_forks_inside_a_fork(void **state)
+{
+    (void)state;
+    uint64_t *outer = ft_fork_begin(FRAME(1)), *inner = ft_fork_begin(FRAME(3));
+    ft_fork_end(inner, FRAME(3));
+    assert_true(ft_fork_is_own(FRAME(2)));
+    ft_fork_end(outer, FRAME(1));
+    assert_false(ft_fork_is_any(FRAME(0)));
+}
+
+static void *begin_fork(void *unused)
+{
+    (void)unused;
+    assert_int_equal(ft_thread_start(), 0);
+    ft_fork_begin(FRAME(1));
+    assert_true(ft_fork_is_any(FRAME(2)));
+    return NULL;
+}
+
+static void those_of_threads_that_ended_are_none_and_take_no_place(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3 * FT_FORKS_MAX; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, begin_fork, NULL), 0);
+        pthread_join(thread, NULL);
+        assert_false(ft_fork_is_own(FRAME(2)));
+    }
+    uint64_t *place = ft_fork_begin(FRAME(1));
+    assert_non_null(place);
+    ft_fork_end(place, FRAME(1));
+    assert_false(ft_fork_is_any(FRAME(2)));
+}
+
+static void of_too_many_those_beyond_are_not_known(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FT_FORKS_MAX; i++)
+        assert_non_null(ft_fork_begin(FRAME(i)));
+    assert_null(ft_fork_begin(FRAME(FT_FORKS_MAX)));
+    ft_fork_end(NULL, FRAME(FT_FORKS_MAX));
+    assert_true(ft_fork_is_any(FRAME(FT_FORKS_MAX)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_fork_is_on_its_way_until_it_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_a_jump_or_a_cancellation_left_is_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_handler_forks_inside_a_fork, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_of_threads_that_ended_are_none_and_take_no_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_too_many_those_beyond_are_not_known, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
