@@ -111,7 +111,7 @@ enum ft_growth { FT_GROWTH_FREE = 0, FT_GROWTH_DECIDING = 1, FT_GROWTH_FIXED = 2
 #define FT_NO_CHUNK UINT32_C(0x7fffffff)
 #define FT_CURSOR_NONE (((uint64_t)FT_NO_CHUNK << 32) | FT_CHUNK_SLOTS)
 
-enum { FT_FORKS_MAX = 16 };
+enum { FT_FORKS_MAX = 8 };
 
 /* State of the process; written at attach and by what each word says. Private memory: a copy goes to a forked child. */
 struct ft_process {
