@@ -19,6 +19,7 @@
 #include "daemon/log.h"
 #include "daemon/mode.h"
 #include "daemon/procfs.h"
+#include "daemon/refusal.h"
 #include "daemon/stored_name.h"
 #include "daemon/test_point.h"
 
@@ -333,6 +334,7 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
     if (r == -EPROTO && is_known)
         ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, "its library is of another version");
     if (r < 0 || !is_known) {
+        ft_refusal_send(socket_fd, FT_REFUSAL_UNKNOWN);
         ft_log_limited(FT_LOG_WARNING, "a client's message is no attach message of version %u", FT_RING_ABI_MAJOR);
         ft_status_add(&daemon->status, refused_message, 1);
         return 0;

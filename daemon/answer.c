@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "daemon/refusal.h"
 #include "proto/status.pb-c.h"
 
 enum { GAUGES_MAX = 32, USERS_MAX = 256, TROUBLES_MAX = 4, TROUBLE_BYTES = 512 };
@@ -147,8 +148,10 @@ static void send_message(const ProtobufCMessage *message, int socket_fd)
 {
     size_t bytes = protobuf_c_message_get_packed_size(message);
     uint8_t *packed = bytes <= FT_STATUS_BYTES_MAX ? malloc(bytes) : NULL;
-    if (!packed)
+    if (!packed) {
+        ft_refusal_send(socket_fd, FT_REFUSAL_RESOURCES);
         return;
+    }
     protobuf_c_message_pack(message, packed);
     (void)!send(socket_fd, packed, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
     free(packed);
@@ -159,8 +162,10 @@ void ft_answer_make_status(struct ft_daemon *daemon, uint32_t uid, void (*use)(c
 {
     struct answer *answer = calloc(1, sizeof(*answer));
     int64_t now_ns = ft_clock_mono_ns();
-    if (!answer)
+    if (!answer) {
+        use(NULL, context);
         return;
+    }
     flowtap__status__init(&answer->message);
     answer->message.version = FT_VERSION;
     answer->message.abi_major = FT_RING_ABI_MAJOR;
@@ -181,7 +186,10 @@ void ft_answer_make_status(struct ft_daemon *daemon, uint32_t uid, void (*use)(c
 
 static void send_status(const Flowtap__Status *status, void *socket_fd)
 {
-    send_message(&status->base, *(int *)socket_fd);
+    if (status)
+        send_message(&status->base, *(int *)socket_fd);
+    else
+        ft_refusal_send(*(int *)socket_fd, FT_REFUSAL_RESOURCES);
 }
 
 static ProtobufCBinaryData bytes_of(const char *text)

@@ -15,7 +15,7 @@ struct ft_daemon;
 // nobody is waited for.
 void ft_answer(struct ft_daemon *daemon, int socket_fd, uint32_t uid, enum ft_message question);
 
-// Calls `use` with the status as `uid` sees it, which lives until it returns. Does not where there is no memory.
+// Calls `use` with the status as `uid` sees it, which lives until it returns. NULL where there is no memory for it.
 void ft_answer_make_status(struct ft_daemon *daemon, uint32_t uid, void (*use)(const Flowtap__Status *, void *),
                            void *context);
 

@@ -14,6 +14,7 @@
 #include "daemon/answer_with.h"
 #include "daemon/daemon.h"
 #include "daemon/question.h"
+#include "daemon/refusal.h"
 #include "daemon/stored_name.h"
 #include "proto/status.pb-c.h"
 
@@ -87,7 +88,9 @@ static void answer_list(struct asked *asked)
         message.n_jobs = list.count;
         message.jobs = pointers;
         message.host = bytes_of(daemon->host);
-        ft_answer_send_memory(asked->base.fd, asked->base.peer.uid, &message.base, list.count);
+        ft_answer_send_memory(&asked->base, &message.base, list.count);
+    } else {
+        ft_question_note_unanswered(daemon, asked->base.fd, asked->base.peer.uid, ENOMEM);
     }
     free(jobs);
     free(pointers);
@@ -116,10 +119,12 @@ static int by_number(const void *a, const void *b)
     return x_length != y_length ? (x_length > y_length) - (x_length < y_length) : strcmp(x, y);
 }
 
-static char (*list_files(const char *path, uint32_t *count))[NAME_BYTES]
+// 0 and *names, to be freed, or an errno: part of a list would be taken for all of it.
+static int list_files(const char *path, char (**out)[NAME_BYTES], uint32_t *count)
 {
     char(*names)[NAME_BYTES] = NULL;
     size_t room = 0;
+    int error = 0;
     DIR *folder = opendir(path);
     *count = 0;
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
@@ -128,17 +133,24 @@ static char (*list_files(const char *path, uint32_t *count))[NAME_BYTES]
         if (*count == room) {
             room = room ? room * 2 : 16;
             char(*more)[NAME_BYTES] = realloc(names, room * sizeof(*names));
-            if (!more)
+            if (!more) {
+                error = ENOMEM;
                 break;
+            }
             names = more;
         }
         snprintf(names[(*count)++], NAME_BYTES, "%.255s", entry->d_name);
     }
     if (folder)
         closedir(folder);
+    if (error) {
+        free(names);
+        return error;
+    }
     if (*count)
         qsort(names, *count, sizeof(*names), by_number);
-    return names;
+    *out = names;
+    return 0;
 }
 
 // File number `flags` of the job's, read-only.
@@ -148,12 +160,20 @@ static void answer_file(struct asked *asked)
     uint32_t uid = asked->base.asked.pid, at = asked->base.asked.flags;
     Flowtap__TraceFile message = FLOWTAP__TRACE_FILE__INIT;
     uint8_t packed[NAME_BYTES + 64];
-    int fd = -1;
+    int fd = -1, error = 0;
     char(*names)[NAME_BYTES] = NULL;
     snprintf(user, sizeof(user), "%s/%" PRIu32, asked->base.daemon->config.spool_dir, uid);
     bool may = uid == asked->base.peer.uid || sees_all(asked);
     if (may && find_folder(user, asked->base.asked.segment_bytes, folder, sizeof(folder)))
-        names = list_files(folder, &message.count);
+        error = list_files(folder, &names, &message.count);
+    if (error) {
+        ft_question_note_unanswered(asked->base.daemon, asked->base.fd, asked->base.peer.uid, error);
+        return;
+    }
+    if (!message.count) {
+        ft_refusal_send(asked->base.fd, FT_REFUSAL_NOTHING);
+        return;
+    }
     if (at < message.count) {
         snprintf(path, sizeof(path), "%s/%s", folder, names[at]);
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -181,15 +201,19 @@ static void asked_fini(struct ft_question *question)
 
 void ft_answer_jobs(struct ft_daemon *daemon, int socket_fd, const struct ucred *peer, const struct ft_attach *question)
 {
-    struct asked *asked = daemon->config.private ? NULL
-                                                 : (struct asked *)ft_question_create(daemon, socket_fd, peer, question,
-                                                                                      sizeof(struct asked));
+    if (daemon->config.private) {
+        ft_refusal_send(socket_fd, FT_REFUSAL_PRIVATE);
+        return;
+    }
+    struct asked *asked = (struct asked *)ft_question_create(daemon, socket_fd, peer, question, sizeof(struct asked));
     if (!asked)
         return;
     asked->base.answer = answer;
     asked->base.fini = asked_fini;
-    if (question->kind == FT_MESSAGE_JOBS && ft_job_list_running(daemon, UINT32_MAX, &asked->running) < 0)
+    if (question->kind == FT_MESSAGE_JOBS && ft_job_list_running(daemon, UINT32_MAX, &asked->running) < 0) {
+        ft_question_note_unanswered(daemon, socket_fd, peer->uid, ENOMEM);
         ft_question_destroy(&asked->base);
-    else
-        ft_question_start(&asked->base);
+        return;
+    }
+    ft_question_start(&asked->base);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Answers to questions about jobs: which there are (FT_MESSAGE_JOBS), and the files of one (FT_MESSAGE_FETCH). One sees
-// one's own; root, the daemon's own user and the admin group see all. What the disk has to tell is read on a worker.
+// one's own; root, the daemon's own user and the admin group see all. What the disk has to tell is read aside.
 #ifndef FT_DAEMON_ANSWER_JOBS_H
 #define FT_DAEMON_ANSWER_JOBS_H
 

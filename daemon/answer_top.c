@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/answer_top.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "daemon/answer_with.h"
 #include "daemon/daemon.h"
 #include "daemon/question.h"
+#include "daemon/refusal.h"
 #include "daemon/stored_name.h"
 #include "proto/calls.h"
 
@@ -125,7 +127,7 @@ static void put_job(struct answer *answer, const struct asked *asked, const stru
     answer->message.calls_left_out += view == FT_TOP_FILES ? job->picture->calls_left_out : 0;
 }
 
-static void answer_rows(const struct asked *asked)
+static void answer_rows(struct asked *asked)
 {
     struct answer answer = {.room = asked->count + 1};
     const struct ft_live_row *rows;
@@ -143,7 +145,9 @@ static void answer_rows(const struct asked *asked)
         answer.message.rows = answer.pointers;
         answer.message.host = bytes_of(asked->base.daemon->host);
         answer.message.now_ns = asked->now_ns;
-        ft_answer_send_memory(asked->base.fd, asked->base.peer.uid, &answer.message.base, answer.message.n_rows);
+        ft_answer_send_memory(&asked->base, &answer.message.base, answer.message.n_rows);
+    } else {
+        ft_question_note_unanswered(asked->base.daemon, asked->base.fd, asked->base.peer.uid, ENOMEM);
     }
     free(answer.rows);
     free(answer.pointers);
@@ -199,18 +203,21 @@ static int take_pictures(struct ft_daemon *daemon, struct asked *asked)
 
 void ft_answer_top(struct ft_daemon *daemon, int socket_fd, const struct ucred *peer, const struct ft_attach *question)
 {
-    struct asked *asked =
-        question->flags < FT_TOP_VIEWS
-            ? (struct asked *)ft_question_create(daemon, socket_fd, peer, question, sizeof(struct asked))
-            : NULL;
+    if (question->flags >= FT_TOP_VIEWS) {
+        ft_refusal_send(socket_fd, FT_REFUSAL_UNKNOWN);
+        return;
+    }
+    struct asked *asked = (struct asked *)ft_question_create(daemon, socket_fd, peer, question, sizeof(struct asked));
     if (!asked)
         return;
     asked->now_ns = ft_clock_mono_ns();
     asked->base.answer = answer;
     asked->base.after = watch;
     asked->base.fini = asked_fini;
-    if (take_pictures(daemon, asked) < 0)
-        ft_question_destroy(&asked->base);
-    else
+    if (take_pictures(daemon, asked) == 0) {
         ft_question_start(&asked->base);
+        return;
+    }
+    ft_question_note_unanswered(daemon, socket_fd, peer->uid, ENOMEM);
+    ft_question_destroy(&asked->base);
 }

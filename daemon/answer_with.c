@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/answer_with.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "daemon/question.h"
 
 enum { GROUPS_MAX = 1024 };
 
@@ -54,29 +55,10 @@ void ft_answer_send_with(int socket_fd, const void *bytes, size_t count, int fd)
     (void)!sendmsg(socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static int make_memory(const ProtobufCMessage *message)
-{
-    size_t bytes = protobuf_c_message_get_packed_size(message);
-    uint8_t *packed = malloc(bytes ? bytes : 1);
-    int fd = packed ? memfd_create("flowtap-answer", MFD_CLOEXEC) : -1;
-    if (fd >= 0) {
-        protobuf_c_message_pack(message, packed);
-        for (size_t at = 0; at < bytes && fd >= 0;) {
-            ssize_t n = write(fd, packed + at, bytes - at);
-            at += n > 0 ? (size_t)n : 0;
-            if (n <= 0) {
-                close(fd);
-                fd = -1;
-            }
-        }
-    }
-    free(packed);
-    return fd;
-}
-
 // An answer is the daemon's memory for as long as somebody holds its descriptor, be it for ever: of those that were sent
 // the last few are kept here, and what goes from here is emptied. Who has not read it by then reads less than was said:
-// that is the oldest of the user who has most, so that who asks and asks empties his own.
+// that is the oldest of the user who has most, so that who asks and asks empties his own. Room is made before an answer
+// is, and one is made at a time, so that never more is held than this.
 enum { SENT_MAX = 64 };
 #define SENT_BYTES_MAX (INT64_C(64) << 20)
 
@@ -102,6 +84,7 @@ static int64_t share_of(uint32_t uid)
     return share;
 }
 
+// Under the lock, as what follows.
 static void empty_one(void)
 {
     unsigned victim = 0;
@@ -115,21 +98,78 @@ static void empty_one(void)
     memmove(one, one + 1, (--sent.count - victim) * sizeof(*one));
 }
 
-static void keep_sent(int fd, uint32_t uid, int64_t bytes)
+static void make_room(int64_t bytes)
 {
-    pthread_mutex_lock(&sent.lock);
     while (sent.count && (sent.count == SENT_MAX || sent.all_bytes + bytes > SENT_BYTES_MAX))
         empty_one();
-    sent.items[sent.count++] = (struct sent){.fd = fd, .uid = uid, .bytes = bytes};
-    sent.all_bytes += bytes;
-    pthread_mutex_unlock(&sent.lock);
 }
 
-void ft_answer_send_memory(int socket_fd, uint32_t uid, const ProtobufCMessage *message, uint64_t count)
+// Packs into a file through a little memory, not a copy of all of it.
+struct file_buffer {
+    ProtobufCBuffer base;
+    int fd, error;
+    size_t used;
+    uint8_t bytes[1 << 16];
+};
+
+static void flush_file(struct file_buffer *file)
 {
+    for (size_t at = 0; at < file->used && !file->error;) {
+        ssize_t n = write(file->fd, file->bytes + at, file->used - at);
+        at += n > 0 ? (size_t)n : 0;
+        file->error = n < 0 ? -errno : n == 0 ? -EIO : 0;
+    }
+    file->used = 0;
+}
+
+static void append_to_file(ProtobufCBuffer *buffer, size_t count, const uint8_t *bytes)
+{
+    struct file_buffer *file = (struct file_buffer *)buffer;
+    while (count) {
+        size_t room = sizeof(file->bytes) - file->used, part = count < room ? count : room;
+        memcpy(file->bytes + file->used, bytes, part);
+        file->used += part;
+        bytes += part;
+        count -= part;
+        if (file->used == sizeof(file->bytes))
+            flush_file(file);
+    }
+}
+
+// Its descriptor or -errno.
+static int make_memory(const ProtobufCMessage *message)
+{
+    struct file_buffer file = {.base.append = append_to_file, .fd = memfd_create("flowtap-answer", MFD_CLOEXEC)};
+    if (file.fd < 0)
+        return -errno;
+    protobuf_c_message_pack_to_buffer(message, &file.base);
+    flush_file(&file);
+    if (!file.error)
+        return file.fd;
+    close(file.fd);
+    return file.error;
+}
+
+static int send_memory(const struct ft_question *question, const ProtobufCMessage *message, uint64_t count)
+{
+    size_t bytes = protobuf_c_message_get_packed_size(message);
+    if (bytes > SENT_BYTES_MAX)
+        return -EFBIG;
+    make_room((int64_t)bytes);
     int fd = make_memory(message);
     if (fd < 0)
-        return;
-    ft_answer_send_with(socket_fd, &count, sizeof(count), fd);
-    keep_sent(fd, uid, (int64_t)protobuf_c_message_get_packed_size(message));
+        return fd;
+    ft_answer_send_with(question->fd, &count, sizeof(count), fd);
+    sent.items[sent.count++] = (struct sent){.fd = fd, .uid = question->peer.uid, .bytes = (int64_t)bytes};
+    sent.all_bytes += (int64_t)bytes;
+    return 0;
+}
+
+void ft_answer_send_memory(struct ft_question *question, const ProtobufCMessage *message, uint64_t count)
+{
+    pthread_mutex_lock(&sent.lock);
+    int r = send_memory(question, message, count);
+    pthread_mutex_unlock(&sent.lock);
+    if (r < 0)
+        ft_question_note_unanswered(question->daemon, question->fd, question->peer.uid, -r);
 }

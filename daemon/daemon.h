@@ -2,8 +2,8 @@
 //
 // The whole daemon: one libuv loop, what it owns, how it ends.
 //
-// Threads: the loop thread runs everything but ft_pass_run() and what that calls; those run on libuv's workers, one for
-// each job at a time. What both touch has its own lock (clock, mounts, users, reserve) or is atomic (counters).
+// Threads: the loop thread runs everything but ft_pass_run() and what that calls, which run on libuv's workers, one for
+// each job at a time, and what is done aside (aside.h), on threads of its own. What several touch has its own lock (clock, mounts, users, reserve) or is atomic (counters).
 #ifndef FT_DAEMON_DAEMON_H
 #define FT_DAEMON_DAEMON_H
 
@@ -49,7 +49,7 @@ struct ft_daemon {
     struct ft_service service;
     struct ft_reload reload;
     struct ft_hook hook;
-    struct ft_question *questions; // that workers answer
+    struct ft_question *questions; // that are being answered
     struct ft_retain retain;
     struct ft_metrics metrics;
     struct ft_successor *successor; // until all is taken over

@@ -11,7 +11,7 @@
 #include "daemon/log.h"
 #include "daemon/policy.h"
 
-// The work of jobs that wait for a disk must not keep the others from theirs.
+// Those of the passes alone: the work of jobs that wait for a disk must not keep the others from theirs.
 #define WORKERS "8"
 
 // Nothing, or what is wrong, line by line. What is odd only does not keep the daemon from starting.
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
         ft_config_fini(&daemon.config);
         return status;
     }
-    setenv("UV_THREADPOOL_SIZE", WORKERS, 0);
+    setenv("UV_THREADPOOL_SIZE", WORKERS, 1); // whatever the program that we serve asks of its own
     daemon.options = &options;
     status = ft_daemon_init(&daemon) < 0 ? 1 : ft_daemon_run(&daemon);
     ft_daemon_fini(&daemon);

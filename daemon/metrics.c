@@ -130,16 +130,16 @@ static int write_file(const char *path, const char *text)
     return r;
 }
 
-static void run(uv_work_t *work)
+static void run(struct ft_aside *aside)
 {
-    struct ft_metrics *metrics = work->data;
+    struct ft_metrics *metrics = (struct ft_metrics *)aside;
     metrics->error = write_file(metrics->path, metrics->text);
 }
 
-static void after(uv_work_t *work, int status)
+static void after(struct ft_aside *aside)
 {
-    struct ft_metrics *metrics = work->data;
-    (void)status;
+    struct ft_metrics *metrics = (struct ft_metrics *)aside;
+    metrics->error = aside->error < 0 ? aside->error : metrics->error;
     if (metrics->error < 0)
         ft_log_limited(FT_LOG_WARNING, "%s: cannot be written: %s; see metrics_file", metrics->path,
                        strerror(-metrics->error));
@@ -151,7 +151,7 @@ static void after(uv_work_t *work, int status)
 
 static void keep_text(const Flowtap__Status *status, void *text)
 {
-    *(char **)text = ft_metrics_make(status);
+    *(char **)text = status ? ft_metrics_make(status) : NULL;
 }
 
 void ft_metrics_tick(struct ft_daemon *daemon, int64_t now_ns)
@@ -169,6 +169,7 @@ void ft_metrics_tick(struct ft_daemon *daemon, int64_t now_ns)
         return;
     }
     metrics->is_running = true;
-    metrics->work.data = metrics;
-    uv_queue_work(&daemon->loop, &metrics->work, run, after);
+    metrics->aside.run = run;
+    metrics->aside.after = after;
+    ft_aside_start(&daemon->loop, &metrics->aside);
 }

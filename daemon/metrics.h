@@ -4,20 +4,20 @@
 // every metrics_interval and put in place by a rename, so that a reader never finds half of it.
 // https://prometheus.io/docs/instrumenting/exposition_formats/ tells the format, .../practices/naming/ the names.
 //
-// The loop's; the file is written by a worker.
+// The loop's; the file is written aside.
 #ifndef FT_DAEMON_METRICS_H
 #define FT_DAEMON_METRICS_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
 
+#include "daemon/aside.h"
 #include "proto/status.pb-c.h"
 
 struct ft_daemon;
 
 struct ft_metrics {
-    uv_work_t work;
+    struct ft_aside aside;
     bool is_running;
     int64_t next_ns;
     char *path, *text; // of the file being written

@@ -9,6 +9,7 @@
 
 #include "daemon/admit.h"
 #include "daemon/daemon.h"
+#include "daemon/refusal.h"
 
 #define PATIENCE_NS INT64_C(5000000000)
 
@@ -130,6 +131,7 @@ void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
     struct ft_peer *victim = find_victim(daemon, peer);
     if (victim) {
         ft_status_add(&daemon->status, refused_message, 1);
+        ft_refusal_send(victim->fd, FT_REFUSAL_CONNECTIONS);
         forget(peers, victim);
     }
     *peers->end = peer;

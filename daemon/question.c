@@ -9,6 +9,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/refusal.h"
 
 static bool is_over_limit(const struct ft_daemon *daemon, uint32_t uid)
 {
@@ -20,10 +21,19 @@ static bool is_over_limit(const struct ft_daemon *daemon, uint32_t uid)
     return all >= daemon->config.max_questions || of_user >= daemon->config.max_questions_per_user;
 }
 
+void ft_question_note_unanswered(struct ft_daemon *daemon, int socket_fd, uint32_t uid, int error)
+{
+    ft_refusal_send(socket_fd, FT_REFUSAL_RESOURCES);
+    ft_status_add(&daemon->status, not_answered, 1);
+    ft_log_limited_about(FT_LOG_ERR, FT_LOG_ABOUT(FT_LOG_USER(uid)), "user %u: a question is not answered: %s", uid,
+                         strerror(error));
+}
+
 struct ft_question *ft_question_create(struct ft_daemon *daemon, int socket_fd, const struct ucred *peer,
                                        const struct ft_attach *asked, size_t bytes)
 {
     if (is_over_limit(daemon, peer->uid)) {
+        ft_refusal_send(socket_fd, FT_REFUSAL_QUESTIONS);
         ft_status_add(&daemon->status, not_answered, 1);
         ft_log_limited_about(FT_LOG_WARNING, FT_LOG_ABOUT(FT_LOG_USER(peer->uid)),
                              "user %u: too many questions at a time; some are not answered", peer->uid);
@@ -34,9 +44,7 @@ struct ft_question *ft_question_create(struct ft_daemon *daemon, int socket_fd, 
     if (fd < 0) {
         int error = question ? errno : ENOMEM;
         free(question);
-        ft_status_add(&daemon->status, not_answered, 1);
-        ft_log_limited_about(FT_LOG_ERR, FT_LOG_ABOUT(FT_LOG_USER(peer->uid)),
-                             "user %u: a question is not answered: %s", peer->uid, strerror(error));
+        ft_question_note_unanswered(daemon, socket_fd, peer->uid, error);
         return NULL;
     }
     question->daemon = daemon;
@@ -54,21 +62,22 @@ void ft_question_destroy(struct ft_question *question)
     free(question);
 }
 
-static void run(uv_work_t *work)
+static void run(struct ft_aside *aside)
 {
-    struct ft_question *question = work->data;
+    struct ft_question *question = (struct ft_question *)aside;
     question->answer(question);
 }
 
-static void after(uv_work_t *work, int status)
+static void after(struct ft_aside *aside)
 {
-    struct ft_question *question = work->data;
+    struct ft_question *question = (struct ft_question *)aside;
     struct ft_question **link = &question->daemon->questions;
-    (void)status;
     while (*link != question)
         link = &(*link)->next;
     *link = question->next;
-    if (question->after)
+    if (aside->error < 0)
+        ft_question_note_unanswered(question->daemon, question->fd, question->peer.uid, -aside->error);
+    else if (question->after)
         question->after(question);
     ft_question_destroy(question);
 }
@@ -79,6 +88,7 @@ void ft_question_start(struct ft_question *question)
     ft_status_add(&daemon->status, asked, 1);
     question->next = daemon->questions;
     daemon->questions = question;
-    question->work.data = question;
-    uv_queue_work(&daemon->loop, &question->work, run, after);
+    question->aside.run = run;
+    question->aside.after = after;
+    ft_aside_start(&daemon->loop, &question->aside);
 }

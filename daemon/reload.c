@@ -15,7 +15,7 @@
 #define NAMES_NS INT64_C(60000000000)
 
 struct reading {
-    uv_work_t work;
+    struct ft_aside aside;
     struct ft_daemon *daemon;
     char *list; // of user_modes, where that alone is looked up again; else NULL
     int result;
@@ -35,9 +35,9 @@ static void note_change(const struct ft_config_key *key, const struct ft_config_
                      value->text);
 }
 
-static void run(uv_work_t *work)
+static void run(struct ft_aside *aside)
 {
-    struct reading *reading = work->data;
+    struct reading *reading = (struct reading *)aside;
     struct ft_config_report report = {.tell = ft_log_config};
     if (reading->list) {
         reading->result = ft_user_modes_make(&reading->modes, reading->list);
@@ -65,11 +65,11 @@ static void take_names(struct ft_daemon *daemon, struct reading *reading)
         ft_user_modes_take(&daemon->user_modes, &reading->modes);
 }
 
-static void after(uv_work_t *work, int status)
+static void after(struct ft_aside *aside)
 {
-    struct reading *reading = work->data;
+    struct reading *reading = (struct reading *)aside;
     struct ft_daemon *daemon = reading->daemon;
-    (void)status;
+    reading->result = aside->error < 0 ? aside->error : reading->result;
     if (reading->list)
         take_names(daemon, reading);
     else if (reading->result < 0)
@@ -99,9 +99,10 @@ static void start(struct ft_daemon *daemon, char *list)
     }
     reading->daemon = daemon;
     reading->list = list;
-    reading->work.data = reading;
+    reading->aside.run = run;
+    reading->aside.after = after;
     daemon->reload.is_running = true;
-    uv_queue_work(&daemon->loop, &reading->work, run, after);
+    ft_aside_start(&daemon->loop, &reading->aside);
 }
 
 void ft_reload_start(struct ft_daemon *daemon)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,9 +139,14 @@ static void remove_leftovers(const char *spool, const struct ft_spool_list *list
     }
 }
 
-static void run(uv_work_t *work)
+static struct ft_daemon *daemon_of(struct ft_aside *aside)
 {
-    struct ft_daemon *daemon = work->data;
+    return (struct ft_daemon *)((char *)aside - offsetof(struct ft_daemon, retain.aside));
+}
+
+static void run(struct ft_aside *aside)
+{
+    struct ft_daemon *daemon = daemon_of(aside);
     const struct ft_config *config = &daemon->config;
     const struct ft_retain_limits limits = {
         .age_ns = config->retain_age_ns,
@@ -164,10 +170,9 @@ static void run(uv_work_t *work)
     ft_spool_list_fini(&list);
 }
 
-static void after(uv_work_t *work, int status)
+static void after(struct ft_aside *aside)
 {
-    struct ft_daemon *daemon = work->data;
-    (void)status;
+    struct ft_daemon *daemon = daemon_of(aside);
     ft_spool_list_fini(&daemon->retain.running);
     daemon->retain.is_running = false;
 }
@@ -190,8 +195,9 @@ void ft_retain_tick(struct ft_daemon *daemon, int64_t now_ns)
     }
     retain->is_running = true;
     retain->next_ns = now_ns + INTERVAL_NS;
-    retain->work.data = daemon;
-    uv_queue_work(&daemon->loop, &retain->work, run, after);
+    retain->aside.run = run;
+    retain->aside.after = after;
+    ft_aside_start(&daemon->loop, &retain->aside);
 }
 
 void ft_retain_soon(struct ft_daemon *daemon)

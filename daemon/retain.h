@@ -3,14 +3,14 @@
 // How long traces stay: by age, by what one user has, by what all have. The oldest finished job goes first; one that runs
 // is never touched.
 //
-// The loop decides when, a worker looks and removes. What a job begins meanwhile is safe: a file gets its name, and a
+// The loop decides when; looking and removing are done aside. What a job begins meanwhile is safe: a file gets its name, and a
 // folder goes away, under one lock.
 #ifndef FT_DAEMON_RETAIN_H
 #define FT_DAEMON_RETAIN_H
 
 #include <pthread.h>
-#include <uv.h>
 
+#include "daemon/aside.h"
 #include "daemon/spool.h"
 
 struct ft_daemon;
@@ -22,7 +22,7 @@ struct ft_retain_limits {
 
 struct ft_retain {
     pthread_mutex_t lock; // a file's name is given, a folder is renamed
-    uv_work_t work;
+    struct ft_aside aside;
     bool is_running;
     int64_t next_ns;
     struct ft_spool_list running; // the work's: who ran when it began

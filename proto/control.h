@@ -21,6 +21,9 @@
  * after how many nanoseconds it will be asked again: the reply is as of FT_MESSAGE_JOBS, a flowtap.Top. From the first
  * question on, until nobody asks any more, the daemon adds up what it needs for the next answers.
  *
+ * A question that is not answered has a struct ft_refusal as its reply, as far as it can be sent. Who connected to attach
+ * may be sent one, too, and reads nothing.
+ *
  * The policy file is `<socket path>.policy`: one message flowtap.Policy (policy.proto), world-readable, replaced by
  * rename. The shim reads it at attach; it takes at most FT_POLICY_BYTES_MAX and ignores fields that it does not know.
  * No policy file means no daemon: the program runs untraced.
@@ -39,6 +42,24 @@ enum ft_message {
     FT_MESSAGE_JOBS = 4,
     FT_MESSAGE_FETCH = 5,
     FT_MESSAGE_TOP = 6
+};
+
+/* Why a question is not answered. */
+enum ft_refusal_reason {
+    FT_REFUSAL_QUESTIONS = 1, /* too many are asked at a time: max_questions, max_questions_per_user */
+    FT_REFUSAL_CONNECTIONS =
+        2,                    /* too many have connected and sent nothing: max_connections, max_connections_per_user */
+    FT_REFUSAL_RESOURCES = 3, /* the daemon lacks memory, descriptors or threads for the answer */
+    FT_REFUSAL_PRIVATE = 4,   /* it serves one command, and knows of no jobs */
+    FT_REFUSAL_UNKNOWN = 5,   /* the message is nothing that it knows, or of another major version */
+    FT_REFUSAL_NOTHING = 6    /* FT_MESSAGE_FETCH: there is no such job of that user, or no file of it, for who asks */
+};
+
+#define FT_REFUSAL_MAGIC UINT32_C(0x314E7446) /* "FtN1" */
+
+struct ft_refusal {
+    uint32_t magic;
+    uint32_t reason; /* enum ft_refusal_reason; one that is not known is as good as none */
 };
 
 /* What FT_MESSAGE_TOP asks for, in `flags`. */
@@ -63,5 +84,6 @@ enum { FT_SOCKET_PATH_MAX = 100, FT_POLICY_BYTES_MAX = 4096, FT_STATUS_BYTES_MAX
 #define FT_SEGMENT_BYTES_MAX (UINT64_C(32) * 1024 * 1024)
 
 _Static_assert(sizeof(struct ft_attach) == 32, "attach message");
+_Static_assert(sizeof(struct ft_refusal) == 8, "refusal");
 
 #endif

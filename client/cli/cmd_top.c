@@ -176,6 +176,10 @@ static int run_plain(struct view *view)
     for (uint64_t looks = 0; !values->count || looks < values->count; looks++) {
         sleep_ns(view->interval_ns);
         look(view);
+        if (ft_ask_is_passing(view->error)) {
+            ft_cli_warn("%s: %s", view->socket, ft_ask_explain(view->error));
+            continue;
+        }
         if (view->error) {
             return ft_cli_fail("%s: %s", view->socket, ft_ask_explain(view->error));
         }
@@ -189,7 +193,7 @@ static int run_plain(struct view *view)
             break;
         }
     }
-    return ft_cli_finish_output(FT_STATUS_DONE);
+    return ft_cli_finish_output(view->error ? FT_STATUS_FAILED : FT_STATUS_DONE);
 }
 
 static unsigned index_of(const char *word, const char *(*name)(unsigned index), unsigned count)

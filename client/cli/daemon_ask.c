@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/cli/cli.h"
@@ -38,77 +39,6 @@ int ft_ask_connect(const char *path)
     return fd;
 }
 
-/* One message, waited for; its length or -errno. */
-static ssize_t receive(int fd, uint8_t *bytes, size_t room)
-{
-    struct pollfd watch = {.fd = fd, .events = POLLIN};
-    int ready = poll(&watch, 1, FT_ASK_TIMEOUT_MS);
-    if (ready < 0) {
-        return -errno;
-    }
-    ssize_t n = ready > 0 ? recv(fd, bytes, room, MSG_DONTWAIT) : -1;
-    if (ready == 0) {
-        return -ETIMEDOUT;
-    }
-    return n > 0 ? n : -EBADMSG;
-}
-
-struct ft_attach ft_ask_question(enum ft_message kind)
-{
-    return (struct ft_attach){
-        .magic = FT_ATTACH_MAGIC, .kind = kind, .abi_major = FT_RING_ABI_MAJOR, .abi_minor = FT_RING_ABI_MINOR};
-}
-
-/* 0 and the reply, or -errno. */
-static int ask_over(int fd, enum ft_message kind, const ProtobufCMessageDescriptor *type, ProtobufCMessage **reply)
-{
-    const struct ft_attach question = ft_ask_question(kind);
-    uint8_t *bytes = ft_cli_alloc(FT_STATUS_BYTES_MAX);
-    ssize_t n = send(fd, &question, sizeof(question), MSG_NOSIGNAL);
-    n = n < 0 ? -errno : receive(fd, bytes, FT_STATUS_BYTES_MAX);
-    *reply = n > 0 ? protobuf_c_message_unpack(type, NULL, (size_t)n, bytes) : NULL;
-    free(bytes);
-    if (n < 0) {
-        return (int)n;
-    }
-    return *reply ? 0 : -EBADMSG;
-}
-
-static int ask(const char *path, enum ft_message kind, const ProtobufCMessageDescriptor *type, ProtobufCMessage **reply)
-{
-    int fd = ft_ask_connect(path);
-    if (fd < 0) {
-        return fd;
-    }
-    int error = ask_over(fd, kind, type, reply);
-    close(fd);
-    return error;
-}
-
-int ft_ask_status_over(int fd, Flowtap__Status **status)
-{
-    ProtobufCMessage *reply = NULL;
-    int error = ask_over(fd, FT_MESSAGE_STATUS, &flowtap__status__descriptor, &reply);
-    *status = (Flowtap__Status *)(void *)reply;
-    return error;
-}
-
-int ft_ask_status(const char *path, Flowtap__Status **status)
-{
-    ProtobufCMessage *reply = NULL;
-    int error = ask(path, FT_MESSAGE_STATUS, &flowtap__status__descriptor, &reply);
-    *status = (Flowtap__Status *)(void *)reply;
-    return error;
-}
-
-int ft_ask_config(const char *path, Flowtap__Config **config)
-{
-    ProtobufCMessage *reply = NULL;
-    int error = ask(path, FT_MESSAGE_CONFIG, &flowtap__config__descriptor, &reply);
-    *config = (Flowtap__Config *)(void *)reply;
-    return error;
-}
-
 /* The reply's descriptor, the first one; others are closed. */
 static int take_descriptor(struct msghdr *message)
 {
@@ -129,7 +59,31 @@ static int take_descriptor(struct msghdr *message)
     return taken;
 }
 
-ssize_t ft_ask_with_fd(const char *path, const struct ft_attach *question, uint8_t *bytes, size_t room, int *fd)
+static int refusal_error(const struct ft_refusal *refusal)
+{
+    switch (refusal->reason) {
+    case FT_REFUSAL_QUESTIONS:
+        return -EBUSY;
+    case FT_REFUSAL_CONNECTIONS:
+        return -EUSERS;
+    case FT_REFUSAL_RESOURCES:
+        return -ENOBUFS;
+    case FT_REFUSAL_PRIVATE:
+        return -EOPNOTSUPP;
+    case FT_REFUSAL_NOTHING:
+        return -ENODATA;
+    default:
+        return -EBADMSG;
+    }
+}
+
+bool ft_ask_is_passing(int error)
+{
+    return error == -EBUSY || error == -EUSERS || error == -ENOBUFS;
+}
+
+/* One message, waited for, and its descriptor, or -1: its length or -errno. */
+static ssize_t receive(int connection, uint8_t *bytes, size_t room, int *fd)
 {
     union {
         char bytes[CMSG_SPACE(4 * sizeof(int))];
@@ -138,32 +92,135 @@ ssize_t ft_ask_with_fd(const char *path, const struct ft_attach *question, uint8
     struct iovec into = {.iov_base = bytes, .iov_len = room};
     struct msghdr message = {
         .msg_iov = &into, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    int connection = ft_ask_connect(path);
-    *fd = -1;
-    if (connection < 0) {
-        return connection;
-    }
     struct pollfd watch = {.fd = connection, .events = POLLIN};
-    ssize_t n = send(connection, question, sizeof(*question), MSG_NOSIGNAL) < 0 ? -errno : 0;
-    int ready = n < 0 ? 0 : poll(&watch, 1, FT_ASK_TIMEOUT_MS);
-    if (n == 0 && ready <= 0) {
-        n = ready < 0 ? -errno : -ETIMEDOUT;
+    int ready = poll(&watch, 1, FT_ASK_TIMEOUT_MS);
+    if (ready <= 0) {
+        return ready < 0 ? -errno : -ETIMEDOUT;
     }
-    if (n == 0) {
+    ssize_t n = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0 && errno == ECONNRESET) { /* it did not read the question, and may have said why */
         n = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        *fd = n > 0 ? take_descriptor(&message) : -1;
-        n = n > 0 ? n : n == 0 ? -EBUSY : -EBADMSG;
     }
-    close(connection);
+    if (n <= 0) {
+        return -ECONNRESET;
+    }
+    *fd = take_descriptor(&message);
     return n;
 }
 
-static ProtobufCMessage *read_memory(int fd, const ProtobufCMessageDescriptor *type)
+/* The length of the reply to one question, and its descriptor, or -1; else -errno. */
+static ssize_t ask_over(int connection, const struct ft_attach *question, uint8_t *bytes, size_t room, int *fd)
+{
+    struct ft_refusal refusal;
+    *fd = -1;
+    if (send(connection, question, sizeof(*question), MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET) {
+        return -errno;
+    }
+    ssize_t n = receive(connection, bytes, room, fd);
+    if (n == (ssize_t)sizeof(refusal) && *fd < 0) {
+        memcpy(&refusal, bytes, sizeof(refusal));
+        return refusal.magic == FT_REFUSAL_MAGIC ? refusal_error(&refusal) : n;
+    }
+    return n;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+ssize_t ft_ask_with_fd(const char *path, const struct ft_attach *question, uint8_t *bytes, size_t room, int *fd)
+{
+    int64_t until_ms = now_ms() + FT_ASK_AGAIN_MS;
+    for (int64_t pause_ms = 10;; pause_ms = pause_ms < 200 ? pause_ms * 2 : pause_ms) {
+        int connection = ft_ask_connect(path);
+        *fd = -1;
+        if (connection < 0) {
+            return connection;
+        }
+        ssize_t n = ask_over(connection, question, bytes, room, fd);
+        close(connection);
+        if (!ft_ask_is_passing((int)n) || now_ms() + pause_ms > until_ms) {
+            return n;
+        }
+        poll(NULL, 0, (int)pause_ms);
+    }
+}
+
+struct ft_attach ft_ask_question(enum ft_message kind)
+{
+    return (struct ft_attach){
+        .magic = FT_ATTACH_MAGIC, .kind = kind, .abi_major = FT_RING_ABI_MAJOR, .abi_minor = FT_RING_ABI_MINOR};
+}
+
+static void *allocate(void *unused, size_t bytes)
+{
+    (void)unused;
+    return ft_cli_alloc(bytes);
+}
+
+static void release(void *unused, void *memory)
+{
+    (void)unused;
+    free(memory);
+}
+
+int ft_ask_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t count, ProtobufCMessage **reply)
+{
+    ProtobufCAllocator allocator = {.alloc = allocate, .free = release};
+    *reply = protobuf_c_message_unpack(type, &allocator, count, bytes);
+    return *reply ? 0 : -EBADMSG;
+}
+
+/* 0 and *reply of a question about the daemon itself, over a connection that is there (`path` NULL), or one of its own. */
+static int ask_about(int connection, const char *path, enum ft_message kind, const ProtobufCMessageDescriptor *type,
+                     ProtobufCMessage **reply)
+{
+    const struct ft_attach question = ft_ask_question(kind);
+    uint8_t *bytes = ft_cli_alloc(FT_STATUS_BYTES_MAX);
+    int fd;
+    ssize_t n = path ? ft_ask_with_fd(path, &question, bytes, FT_STATUS_BYTES_MAX, &fd)
+                     : ask_over(connection, &question, bytes, FT_STATUS_BYTES_MAX, &fd);
+    int error = n < 0 ? (int)n : ft_ask_unpack(type, bytes, (size_t)n, reply);
+    free(bytes);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return error;
+}
+
+int ft_ask_status_over(int fd, Flowtap__Status **status)
+{
+    ProtobufCMessage *reply = NULL;
+    int error = ask_about(fd, NULL, FT_MESSAGE_STATUS, &flowtap__status__descriptor, &reply);
+    *status = (Flowtap__Status *)(void *)reply;
+    return error;
+}
+
+int ft_ask_status(const char *path, Flowtap__Status **status)
+{
+    ProtobufCMessage *reply = NULL;
+    int error = ask_about(-1, path, FT_MESSAGE_STATUS, &flowtap__status__descriptor, &reply);
+    *status = (Flowtap__Status *)(void *)reply;
+    return error;
+}
+
+int ft_ask_config(const char *path, Flowtap__Config **config)
+{
+    ProtobufCMessage *reply = NULL;
+    int error = ask_about(-1, path, FT_MESSAGE_CONFIG, &flowtap__config__descriptor, &reply);
+    *config = (Flowtap__Config *)(void *)reply;
+    return error;
+}
+
+static int read_memory(int fd, const ProtobufCMessageDescriptor *type, ProtobufCMessage **reply)
 {
     struct stat status;
     if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size < 0 ||
         status.st_size > FT_ASK_MEMORY_MAX) {
-        return NULL;
+        return -EBADMSG;
     }
     size_t bytes = (size_t)status.st_size, used = 0;
     uint8_t *packed = ft_cli_alloc(bytes + 1);
@@ -174,9 +231,9 @@ static ProtobufCMessage *read_memory(int fd, const ProtobufCMessageDescriptor *t
         }
         used += (size_t)n;
     }
-    ProtobufCMessage *message = used == bytes ? protobuf_c_message_unpack(type, NULL, bytes, packed) : NULL;
+    int error = used == bytes ? ft_ask_unpack(type, packed, bytes, reply) : -EBADMSG;
     free(packed);
-    return message;
+    return error;
 }
 
 int ft_ask_memory(const char *path, const struct ft_attach *question, const ProtobufCMessageDescriptor *type,
@@ -185,14 +242,12 @@ int ft_ask_memory(const char *path, const struct ft_attach *question, const Prot
     uint8_t count[8];
     int fd;
     ssize_t n = ft_ask_with_fd(path, question, count, sizeof(count), &fd);
-    *reply = n > 0 ? read_memory(fd, type) : NULL;
+    *reply = NULL;
+    int error = n < 0 ? (int)n : read_memory(fd, type, reply);
     if (fd >= 0) {
         close(fd);
     }
-    if (n < 0) {
-        return (int)n;
-    }
-    return *reply ? 0 : -EBADMSG;
+    return error;
 }
 
 const char *ft_ask_explain(int error)
@@ -212,8 +267,17 @@ const char *ft_ask_explain(int error)
     case EPROTOTYPE:
         return "is another kind of socket, not a flowtapd's";
     case EBUSY:
-        return "does not answer this now: too many questions are asked at a time; ask again (or it is older than this "
-               "flowtap)";
+        return "does not answer this now: too many questions are asked at a time (max_questions); ask again";
+    case EUSERS:
+        return "does not answer this now: too many have connected and sent nothing (max_connections); ask again";
+    case ENOBUFS:
+        return "cannot answer this: it lacks memory or descriptors; ask again, and see its log";
+    case EOPNOTSUPP:
+        return "serves one command of `flowtap run` alone, and knows of no jobs";
+    case ENODATA:
+        return "has no files of this job: they are gone, there is none yet, or they are another user's";
+    case ECONNRESET:
+        return "ended the connection without an answer: it has ended, or is older than this flowtap; ask again";
     case EBADMSG:
         return "does not answer as a flowtapd of this version does";
     default:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "client/cli/daemon_jobs.h"
 
-#include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,16 +24,18 @@ int ft_ask_file(const char *socket, const Flowtap__Jobs__Job *job, uint32_t at, 
     question.segment_bytes = job->id;
     question.pid = job->uid;
     question.flags = at;
+    ProtobufCMessage *reply = NULL;
     ssize_t n = ft_ask_with_fd(socket, &question, bytes, sizeof(bytes), fd);
-    *file = n > 0 ? flowtap__trace_file__unpack(NULL, (size_t)n, bytes) : NULL;
-    if (*file) {
+    int error = n < 0 ? (int)n : ft_ask_unpack(&flowtap__trace_file__descriptor, bytes, (size_t)n, &reply);
+    *file = (Flowtap__TraceFile *)(void *)reply;
+    if (error == 0) {
         return 0;
     }
     if (*fd >= 0) {
         close(*fd);
     }
     *fd = -1;
-    return n < 0 ? (int)n : -EBADMSG;
+    return error;
 }
 
 const char *ft_ask_job_state(const Flowtap__Jobs__Job *job)

@@ -110,6 +110,10 @@ static void ask(struct ft_doctor *doctor, const char *path, int fd, int pid)
     } else if (error == -ETIMEDOUT) {
         ft_doctor_problem(doctor, path, "continue or restart it; programs that start now wait in its queue",
                           "the daemon on %s (process %d) does not answer: it is stopped or hangs", path, pid);
+    } else if (ft_ask_is_passing(error)) {
+        doctor->has_service = true;
+        ft_doctor_problem(doctor, path, "ask again; see max_connections in flowtapd(8)",
+                          "the daemon on %s (process %d) %s", path, pid, ft_ask_explain(error));
     } else {
         doctor->has_service = true;
         ft_doctor_problem(doctor, path, "install both from one version, and restart the daemon",
@@ -242,14 +246,14 @@ void ft_doctor_policy(struct ft_doctor *doctor)
                           FT_POLICY_BYTES_MAX);
         return;
     }
-    Flowtap__Policy *policy = got > 0 ? flowtap__policy__unpack(NULL, (size_t)got, bytes) : NULL;
-    if (!policy) {
+    ProtobufCMessage *message = NULL;
+    if (got <= 0 || ft_ask_unpack(&flowtap__policy__descriptor, bytes, (size_t)got, &message) < 0) {
         ft_doctor_problem(doctor, path, "restart the daemon: it writes the file anew",
                           "the daemon's policy %s is %s: what it says is not certain", path, got ? "damaged" : "empty");
         return;
     }
-    doctor->policy = policy;
-    explain_policy(doctor, path, policy);
+    doctor->policy = (Flowtap__Policy *)(void *)message;
+    explain_policy(doctor, path, doctor->policy);
 }
 
 void ft_doctor_spool(struct ft_doctor *doctor)

@@ -6,12 +6,15 @@
  *   NAME=ERRNO      write, open, fallocate, mkdir, ftruncate on files below FAULT_BELOW fail with that errno
  *   short=1         write writes half of what it is given
  *   memory=BYTES    malloc, calloc and realloc of that much and more fail
+ *   opendir=1       opendir of a folder below FAULT_BELOW does not return until the file says so no more
  *   realtime=S      CLOCK_REALTIME stands so many seconds from what it is
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +103,16 @@ int fallocate(int fd, int mode, off_t offset, off_t bytes)
 int ftruncate(int fd, off_t bytes)
 {
     return fails("ftruncate", control && is_fd_below(fd)) ? -1 : (int)syscall(SYS_ftruncate, fd, bytes);
+}
+
+DIR *opendir(const char *path)
+{
+    static __typeof__(&opendir) real;
+    while (is_below(path) && wish("opendir"))
+        poll(NULL, 0, 5);
+    if (!real)
+        real = REAL(opendir);
+    return real(path);
 }
 
 int mkdir(const char *path, mode_t mode)
