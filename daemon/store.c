@@ -174,11 +174,10 @@ static void end_wait(struct ft_store *store, struct ft_process *process)
     store->waiting--;
 }
 
-// Dead ones that are here still are not in a file yet.
-static bool is_due(struct ft_process *process, int64_t now_ns)
+// One that ended waits for its age, too: most are in a file and gone by then, and cost the manager nothing.
+static bool is_due(const struct ft_process *process, int64_t now_ns)
 {
-    return process->is_stored_at_once || now_ns - process->admitted_ns >= AGE_NS ||
-           atomic_load(&process->state) != FT_PROCESS_ALIVE;
+    return process->is_stored_at_once || now_ns - process->admitted_ns >= AGE_NS;
 }
 
 static void store_due(struct ft_daemon *daemon, bool all)
@@ -230,17 +229,25 @@ static void start_timer(struct ft_store *store)
         uv_timer_start(&store->timer, on_tick, TICK_MS, TICK_MS);
 }
 
+// Counts one more. In no second that ends now did more than a few come: neither in the one before nor in this one.
+static bool came_few(struct ft_store *store, int64_t now_ns)
+{
+    int64_t past_ns = now_ns - store->second_ns;
+    if (past_ns >= NS_PER_S) {
+        store->in_second_before = past_ns < 2 * NS_PER_S ? store->in_second : 0;
+        store->in_second = 0;
+        store->second_ns = now_ns;
+    }
+    return store->in_second++ < NEW_FEW && store->in_second_before < NEW_FEW;
+}
+
 void ft_store_note_admitted(struct ft_daemon *daemon, struct ft_process *process)
 {
     struct ft_store *store = &daemon->store;
     if (store->fd < 0)
         return;
     process->admitted_ns = ft_clock_mono_ns();
-    if (process->admitted_ns - store->second_ns >= NS_PER_S) {
-        store->second_ns = process->admitted_ns;
-        store->in_second = 0;
-    }
-    bool is_quiet = store->in_second++ < NEW_FEW && store->count < HELD_FEW;
+    bool is_quiet = came_few(store, process->admitted_ns) && store->count < HELD_FEW;
     if (is_quiet && hand_over(daemon, process, process->segment.fd))
         return;
     // A descriptor of its own: the segment's is the worker's to close.

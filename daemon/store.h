@@ -4,10 +4,10 @@
 // process has recorded then survives the daemon.
 //
 // With measure, since each descriptor held costs the manager time: at once while few are held and few processes came
-// in the last second; else several times a second, those that are older than most processes get, or that are dead and
-// not in a file yet. A segment is given up when all of it is in a file. Each has a name of its own, so that it can be
-// given up alone; a pidfd is not handed over with it, which would double the cost: the name tells who the process is,
-// and only the exit status of one that ends and is reaped while no daemon runs is lost.
+// in the last second; else several times a second, those that are older than most processes get, alive or not in a file
+// yet. A segment is given up when all of it is in a file. Each has a name of its own, so that it can be given up alone; a
+// pidfd is not handed over with it, which would double the cost: the name tells who the process is, and only the exit
+// status of one that ends and is reaped while no daemon runs is lost.
 //
 // All names together are one string of the next daemon's environment (LISTEN_FDNAMES), which execve(2) lets have 128 KiB
 // with what stands before it: more are not held, or no daemon could be started any more.
@@ -33,6 +33,7 @@ struct ft_store {
     uint32_t waiting;   // processes whose segment is not held yet
     int64_t second_ns;
     uint32_t in_second; // came in the second that began then
+    uint32_t in_second_before;
     uv_timer_t timer;
     uv_poll_t writable;
     bool is_started;
