@@ -235,6 +235,40 @@ class Machine:
         self.console.unlink()
 
 
+def install(staged):
+    """`make install` of what is built, into that folder."""
+    environment = {k: v for k, v in harness.clean_environment().items() if not k.startswith(("MAKE", "MFLAGS"))}
+    made = harness.call(["make", "-s", f"O={os.path.relpath(harness.BUILD, harness.REPO)}", "install", f"DESTDIR={staged}",
+                         "PREFIX=/usr"], cwd=harness.REPO, env=environment, deadline=300)
+    assert made.returncode == 0, made.stderr.decode()
+
+
+@contextlib.contextmanager
+def installed(folder):
+    """A machine with Flowtap installed; what is built lies at /flowtap, too. `folder`: a temporary one."""
+    needs_machine()
+    install(folder / "root")
+    one = Machine(make_tree(), binds=[(harness.BUILD, "/flowtap")])
+    try:
+        one.copy(folder / "root")
+        yield one
+    finally:
+        one.end()
+
+
+def begin_service(machine):
+    """What the guide in README.md says after `make install`."""
+    machine.call("systemd-sysusers")
+    machine.call("systemd-tmpfiles", "--create")
+    machine.call("systemctl", "daemon-reload")
+    machine.call("flowtapd", "--check")
+    machine.call("systemctl", "enable", "--now", "flowtapd.socket")
+
+
+def add_user(machine, name):
+    machine.call("useradd", "--create-home", "--shell", "/bin/bash", name)
+
+
 def needs_containers(tree):
     """Skips where not even one program can be started in the tree; what comes after that is to work."""
     place, cgroup = tempfile.mkdtemp(prefix="flowtap-machine-"), own_cgroup()

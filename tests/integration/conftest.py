@@ -56,18 +56,8 @@ def points_daemon():
 @pytest.fixture(scope="session")
 def machine(tmp_path_factory):
     """A machine with a real systemd and Flowtap installed; what is built lies at /flowtap, too."""
-    booted.needs_machine()
-    staged = tmp_path_factory.mktemp("staged") / "root"
-    environment = {k: v for k, v in harness.clean_environment().items() if not k.startswith(("MAKE", "MFLAGS"))}
-    made = harness.call(["make", "-s", f"O={os.path.relpath(harness.BUILD, harness.REPO)}", "install", f"DESTDIR={staged}",
-                         "PREFIX=/usr"], cwd=harness.REPO, env=environment, deadline=300)
-    assert made.returncode == 0, made.stderr.decode()
-    one = booted.Machine(booted.make_tree(), binds=[(harness.BUILD, "/flowtap")])
-    try:
-        one.copy(staged)
+    with booted.installed(tmp_path_factory.mktemp("staged")) as one:
         yield one
-    finally:
-        one.end()
 
 
 @pytest.fixture

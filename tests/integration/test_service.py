@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import booted
 import harness
 import traced
 from test_successor import check_exactly_once
@@ -76,13 +77,9 @@ class Service:
 
 @pytest.fixture(scope="session")
 def installed(machine):
-    """What the guide says after `make install`."""
-    machine.call("systemd-sysusers")
-    machine.call("systemd-tmpfiles", "--create")
-    machine.call("systemctl", "daemon-reload")
-    machine.call("systemctl", "enable", "--now", "flowtapd.socket")
+    booted.begin_service(machine)
     for user in USERS:
-        machine.call("useradd", "--create-home", "--shell", "/bin/bash", user)
+        booted.add_user(machine, user)
     machine.call("usermod", "--append", "--groups", "flowtap", "carol")
     return Service(machine)
 
@@ -188,6 +185,25 @@ def test_kills_under_load_lose_and_double_nothing(service):
     assert trace.gaps() == [] and not trace.summary()["partial"], json.dumps(trace.summary()["gaps"])
     assert len(wrote) == 8 and sum(wrote.values()) > 1000
     # Nothing of it is held any more, and nothing was given back twice.
+    assert service.held() == 0
+
+
+SHORT = 'i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i + 1)); done'
+BESIDE = f"for beside in 1 2 3 4; do sh -c '{SHORT}' & done; wait"
+
+
+def test_short_processes_as_fast_as_they_come_are_all_accounted(service):
+    """Some thousand a second; while they come, one daemon follows another."""
+    service.traced("alice", "sh", "-c", BESIDE)
+    service.machine.call("systemctl", "restart", "flowtapd.service")
+    service.traced("bob", "sh", "-c", BESIDE)
+    trace = service.stop()
+    trace.check_accounting()
+    summary = trace.summary()
+    assert summary["dropped"] == 0 and not summary["partial"] and trace.gaps() == [], summary["gaps"]
+    ended = [p for p in trace.processes() if p["exe"].endswith("/true")]
+    assert len(ended) == 2 * 4 * 400 and len({(p["pid"], p["start"]) for p in ended}) == len(ended)
+    assert {p["exit"]["code"] for p in ended if p["exit"]} == {0}
     assert service.held() == 0
 
 
