@@ -53,6 +53,8 @@ uint64_t ft_trace_set_bytes(const struct ft_trace_set *set);    // of all files
 bool ft_trace_set_is_partial(const struct ft_trace_set *set);
 // Whether this file's end is told: it was closed, or another file of the set goes on from it.
 bool ft_trace_set_is_ended(const struct ft_trace_set *set, size_t reader);
+// How many are not. That is no damage: what is in them is whole.
+size_t ft_trace_set_unclosed(const struct ft_trace_set *set);
 size_t ft_trace_set_unreadable(const struct ft_trace_set *set, const char *const **paths);
 
 // Hosts: distinct (host name, boot id).

@@ -74,6 +74,15 @@ bool ft_trace_set_is_ended(const struct ft_trace_set *set, size_t reader)
     return one->is_closed || one->is_explained;
 }
 
+size_t ft_trace_set_unclosed(const struct ft_trace_set *set)
+{
+    size_t count = 0;
+
+    for (size_t r = 0; r < set->reader_count; r++)
+        count += !ft_trace_set_is_ended(set, r);
+    return count;
+}
+
 size_t ft_trace_set_unreadable(const struct ft_trace_set *set, const char *const **paths)
 {
     *paths = (const char *const *)set->unreadable;

@@ -126,7 +126,8 @@ static void read_run(struct ft_diff_run *run)
     }
     run->processes = scan.processes;
     scan.processes = NULL;
-    run->is_partial = ft_trace_set_is_partial(run->set) || !is_timed || scan.bad_blocks || run->calls.bad_blocks;
+    run->state = ft_state_of(run->set, scan.bad_blocks | run->calls.bad_blocks | run->files.scan.bad_blocks);
+    run->state.is_partial |= !is_timed || run->timeline.bad_blocks;
     ft_scan_fini(&scan);
 }
 

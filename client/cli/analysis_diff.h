@@ -9,6 +9,7 @@
 #define FT_CLI_ANALYSIS_DIFF_H
 
 #include "client/cli/analysis_calls.h"
+#include "client/cli/analysis_state.h"
 #include "client/cli/analysis_timeline.h"
 #include "client/cli/files.h"
 #include "client/cli/map.h"
@@ -21,7 +22,7 @@ struct ft_diff_run {
     struct ft_timeline timeline; /* of one bin: the unions */
     struct ft_process_sum *processes;
     uint64_t *events; /* by process, dropped ones included */
-    bool is_partial;
+    struct ft_state state;
 };
 
 /* What happened to a row (enum ft_diff_change). */

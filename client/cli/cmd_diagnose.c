@@ -38,7 +38,7 @@ static void report(const struct values *values, const struct ft_strings *operand
     ft_diagnose_read(&diagnose, set);
     struct ft_diagnose_finding *findings = ft_diagnose_find(&diagnose, operands, &count);
     if (values->as_json) {
-        ft_diagnose_print_json(&diagnose, findings, count, ft_trace_set_is_partial(set) || diagnose.bad_blocks, stdout);
+        ft_diagnose_print_json(&diagnose, findings, count, ft_state_of(set, diagnose.bad_blocks), stdout);
     } else if (ft_trace_set_events(set) == 0) {
         ft_report_print_empty(set, stdout);
     } else {
@@ -46,6 +46,7 @@ static void report(const struct values *values, const struct ft_strings *operand
         ft_diagnose_print_text(&diagnose, findings, count, title, stdout);
         free(title);
     }
+    ft_report_warn_of_blocks(set, diagnose.bad_blocks);
     ft_diagnose_free(findings, count);
     ft_diagnose_fini(&diagnose);
 }

@@ -95,30 +95,23 @@ static void print_left_out(const struct ft_trace_set *set)
     ft_screen_init(&screen, stdout);
     if (ft_trace_set_events(set) > 0) {
         ft_report_print_left_out(&screen, ft_trace_set_profiled(set), ft_report_dropped(set));
+        ft_report_print_unclosed(&screen, ft_trace_set_unclosed(set));
     }
 }
 
-static void end(enum ft_event_form form, struct ft_json *json, const struct ft_trace_set *set, bool is_partial)
+static void end(enum ft_event_form form, struct ft_json *json, const struct ft_trace_set *set, uint64_t bad_blocks)
 {
     if (form == FT_EVENT_DOCUMENT) {
         ft_json_end_array(json);
         ft_json_member_uint(json, "dropped", ft_report_dropped(set));
         ft_json_member_uint(json, "profiled", ft_trace_set_profiled(set));
-        ft_json_member_bool(json, "partial", is_partial);
+        ft_report_json_state(json, ft_state_of(set, bad_blocks));
         ft_json_end_object(json);
         ft_json_end_line(json);
     }
     ft_json_flush(json);
     if (form == FT_EVENT_TEXT && ft_trace_set_events(set) == 0) {
         ft_report_print_empty(set, stdout);
-    }
-}
-
-static void warn_of_damage(const struct ft_trace_set *set, uint64_t bad_blocks)
-{
-    if (bad_blocks > 0 && !ft_trace_set_is_partial(set)) {
-        ft_cli_warn("%llu blocks of events are damaged and were left out (`flowtap verify` tells all)",
-                    (unsigned long long)bad_blocks);
     }
 }
 
@@ -150,8 +143,8 @@ static int print_in_time(const struct values *values, const struct ft_trace_set 
         }
     }
     ft_progress_end(&progress);
-    end(form, &json, set, ft_trace_set_is_partial(set) || stream.bad_blocks > 0);
-    warn_of_damage(set, stream.bad_blocks);
+    end(form, &json, set, stream.bad_blocks);
+    ft_report_warn_of_blocks(set, stream.bad_blocks);
     ft_event_stream_fini(&stream);
     return FT_STATUS_DONE;
 }
@@ -169,7 +162,7 @@ static void print_top(const struct ft_event_top *top, enum ft_event_form form, c
             print_event(form, &json, &facts);
         }
     }
-    end(form, &json, set, ft_trace_set_is_partial(set) || top->bad_blocks > 0);
+    end(form, &json, set, top->bad_blocks);
     if (form == FT_EVENT_TEXT) {
         print_left_out(set);
     }
@@ -201,7 +194,7 @@ static int print_sorted(const struct values *values, struct ft_event_order *orde
         status = ft_cli_fail("cannot decode events: %s", strerror(-status));
     } else {
         print_top(&top, form_of(values), set);
-        warn_of_damage(set, top.bad_blocks);
+        ft_report_warn_of_blocks(set, top.bad_blocks);
     }
     ft_event_top_fini(&top);
     return status;
@@ -225,12 +218,12 @@ static int print_groups(const struct values *values, struct ft_group_keys *keys,
         ft_event_groups_sort(&groups, values->sort);
         struct ft_event_left_out left_out = {.dropped = ft_report_dropped(set),
                                              .profiled = ft_trace_set_profiled(set),
-                                             .is_partial = ft_trace_set_is_partial(set) || groups.bad_blocks > 0};
+                                             .state = ft_state_of(set, groups.bad_blocks)};
         ft_event_groups_print(&groups, form, most_of(values), &left_out);
         if (form == FT_EVENT_TEXT) {
             print_left_out(set);
         }
-        warn_of_damage(set, groups.bad_blocks);
+        ft_report_warn_of_blocks(set, groups.bad_blocks);
     }
     ft_event_groups_fini(&groups);
     return status;

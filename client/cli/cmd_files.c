@@ -136,7 +136,7 @@ static void put_row(struct ft_json *json, const struct ft_files *report, const s
     ft_json_end_object(json);
 }
 
-static void print_json(const struct ft_files *report, size_t rows, bool is_partial)
+static void print_json(const struct ft_files *report, size_t rows, struct ft_state state)
 {
     struct ft_json json;
     ft_json_init(&json, stdout, true);
@@ -147,7 +147,7 @@ static void print_json(const struct ft_files *report, size_t rows, bool is_parti
         put_row(&json, report, &report->rows[i]);
     }
     ft_json_end_array(&json);
-    ft_json_member_bool(&json, "partial", is_partial);
+    ft_report_json_state(&json, state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
     ft_json_flush(&json);
@@ -184,7 +184,7 @@ static void add_row(struct ft_table *table, const struct ft_files *report, const
         "OPENS", true, false                                                                        \
     }
 
-static void print_text(const struct ft_files *report, size_t rows)
+static void print_text(const struct ft_files *report, size_t rows, struct ft_state state)
 {
     static const struct ft_column columns[] = {
         FIGURES, {"PROCESSES", true, false}, {"KIND", false, false}, {"PATH", false, true}};
@@ -207,6 +207,7 @@ static void print_text(const struct ft_files *report, size_t rows)
     if (rows < report->count) {
         printf("... and %s more (--top 0 shows all)\n", ft_units_count(&number, report->count - rows));
     }
+    ft_report_print_unclosed(&screen, state.unclosed);
 }
 
 static int report_files(const struct values *values, const struct ft_trace_set *set, const struct ft_where *where)
@@ -216,11 +217,13 @@ static int report_files(const struct values *values, const struct ft_trace_set *
     sort_rows(&report, values->sort);
     size_t limit = values->top == UINT64_MAX ? (values->as_json ? 0 : TEXT_ROWS) : values->top;
     size_t rows = limit && limit < report.count ? limit : report.count;
+    struct ft_state state = ft_state_of(set, report.scan.bad_blocks);
     if (values->as_json) {
-        print_json(&report, rows, ft_trace_set_is_partial(set) || report.scan.bad_blocks);
+        print_json(&report, rows, state);
     } else {
-        print_text(&report, rows);
+        print_text(&report, rows, state);
     }
+    ft_report_warn_of_blocks(set, report.scan.bad_blocks);
     ft_files_fini(&report);
     return FT_STATUS_DONE;
 }

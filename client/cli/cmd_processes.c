@@ -48,7 +48,7 @@ static void read_all(struct ft_processes *processes, const struct ft_where *wher
     }
     ft_progress_end(&progress);
     ft_job_read(&processes->job, processes->set, &processes->scan);
-    processes->is_partial = ft_trace_set_is_partial(processes->set) || processes->scan.bad_blocks;
+    processes->state = ft_state_of(processes->set, processes->scan.bad_blocks);
     ft_processes_sort(processes);
 }
 

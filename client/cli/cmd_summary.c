@@ -42,6 +42,14 @@ static int read_groups(struct ft_groups *groups, struct ft_group_keys *keys, con
     return FT_STATUS_DONE;
 }
 
+/* Not every part decodes the same blocks. */
+static uint64_t most_bad_blocks(const struct ft_summary *summary, const struct ft_groups *groups)
+{
+    uint64_t most = summary->scan.bad_blocks;
+    most = summary->calls.bad_blocks > most ? summary->calls.bad_blocks : most;
+    return groups && groups->bad_blocks > most ? groups->bad_blocks : most;
+}
+
 int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_summary_look *look)
 {
     struct ft_trace_set *set;
@@ -72,12 +80,10 @@ int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_s
     }
     ft_progress_end(&progress);
     ft_job_read(&summary.job, set, &summary.scan);
-    summary.is_partial = ft_trace_set_is_partial(set) || summary.scan.bad_blocks || summary.calls.bad_blocks;
+    uint64_t bad_blocks = most_bad_blocks(&summary, look->by ? &groups : NULL);
+    summary.state = ft_state_of(set, bad_blocks);
     summary.groups = look->by ? &groups : NULL;
-    if (summary.scan.bad_blocks && !ft_trace_set_is_partial(set)) {
-        ft_cli_warn("%llu blocks of events are damaged; the report is partial (`flowtap verify` tells all)",
-                    (unsigned long long)summary.scan.bad_blocks);
-    }
+    ft_report_warn_of_blocks(set, bad_blocks);
     if (look->as_json) {
         ft_summary_print_json(&summary, out, look->top);
     } else {

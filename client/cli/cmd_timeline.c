@@ -59,6 +59,7 @@ static void print_text(const struct ft_timeline *timeline, const struct ft_trace
                ft_units_count(&count, timeline->profiled));
     }
     ft_report_print_left_out(screen, left_out, dropped);
+    ft_report_print_unclosed(screen, ft_trace_set_unclosed(set));
 }
 
 static int report(const struct values *values, const struct ft_timeline_wish *wish, const struct ft_screen *screen,
@@ -70,15 +71,11 @@ static int report(const struct values *values, const struct ft_timeline_wish *wi
         return ft_cli_fail("more than %d bins: make them wider", FT_TIMELINE_BINS_MAX);
     }
     if (values->as_json) {
-        ft_timeline_print_json(&timeline, dropped, left_out, ft_trace_set_is_partial(set) || timeline.bad_blocks,
-                               stdout);
+        ft_timeline_print_json(&timeline, dropped, left_out, ft_state_of(set, timeline.bad_blocks), stdout);
     } else {
         print_text(&timeline, set, dropped, left_out, screen, look);
     }
-    if (timeline.bad_blocks && !ft_trace_set_is_partial(set)) {
-        ft_cli_warn("%llu blocks of events are damaged and were left out (`flowtap verify` tells all)",
-                    (unsigned long long)timeline.bad_blocks);
-    }
+    ft_report_warn_of_blocks(set, timeline.bad_blocks);
     ft_timeline_fini(&timeline);
     return FT_STATUS_DONE;
 }

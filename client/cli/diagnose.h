@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "client/cli/analysis_diagnose.h"
+#include "client/cli/analysis_state.h"
 #include "client/cli/options.h"
 
 enum { FT_DIAGNOSE_FILES_MAX = 5 };
@@ -88,6 +89,6 @@ void ft_diagnose_free(struct ft_diagnose_finding *findings, size_t count);
 void ft_diagnose_print_text(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *findings,
                             size_t count, const char *title, FILE *out);
 void ft_diagnose_print_json(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *findings,
-                            size_t count, bool is_partial, FILE *out);
+                            size_t count, struct ft_state state, FILE *out);
 
 #endif

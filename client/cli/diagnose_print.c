@@ -133,7 +133,7 @@ static void put_processes(struct ft_json *json, const struct ft_diagnose *diagno
 }
 
 void ft_diagnose_print_json(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *findings,
-                            size_t count, bool is_partial, FILE *out)
+                            size_t count, struct ft_state state, FILE *out)
 {
     struct ft_json json;
     ft_json_init(&json, out, true);
@@ -161,7 +161,7 @@ void ft_diagnose_print_json(const struct ft_diagnose *diagnose, const struct ft_
         ft_json_string(&json, ft_diagnose_checks[i].name);
     }
     ft_json_end_array(&json);
-    ft_json_member_bool(&json, "partial", is_partial);
+    ft_report_json_state(&json, state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
     ft_json_flush(&json);

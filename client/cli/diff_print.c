@@ -174,6 +174,11 @@ static void print_list(const struct ft_diff_list *list, const struct ft_diff_lis
     ft_table_fini(&table);
 }
 
+static const char *which(bool is_a, bool is_b)
+{
+    return !is_b ? "A" : is_a ? "A and B" : "B";
+}
+
 void ft_diff_print_text(const struct ft_diff *diff, const char *const titles[2], size_t top, FILE *out)
 {
     struct ft_screen screen;
@@ -184,9 +189,14 @@ void ft_diff_print_text(const struct ft_diff *diff, const char *const titles[2],
     print_list(&diff->spans, &diff->spans, "Spans", "SPANS", false, top, &screen);
     print_list(&diff->files, &diff->spans, "Files", "EVENTS", true, top, &screen);
     print_list(&diff->programs, &diff->spans, "Programs", "EVENTS", true, top, &screen);
-    if (diff->runs[0].is_partial || diff->runs[1].is_partial) {
+    const struct ft_state *a = &diff->runs[0].state, *b = &diff->runs[1].state;
+    if (a->is_partial || b->is_partial) {
         ft_screen_print(&screen, FT_STYLE_WARN, "\nOf %s something is missing: what vanished may be that.\n",
-                        diff->runs[1].is_partial ? "B" : "A");
+                        which(a->is_partial, b->is_partial));
+    }
+    if (a->unclosed || b->unclosed) {
+        fprintf(out, "\nOf %s files are still open: a daemon writes there now, or was killed.\n",
+                which(a->unclosed, b->unclosed));
     }
 }
 
@@ -270,7 +280,8 @@ void ft_diff_print_json(const struct ft_diff *diff, const char *const paths[2], 
         }
         ft_json_end_array(&json);
     }
-    ft_json_member_bool(&json, "partial", diff->runs[0].is_partial || diff->runs[1].is_partial);
+    const struct ft_state *a = &diff->runs[0].state, *b = &diff->runs[1].state;
+    ft_report_json_state(&json, (struct ft_state){a->is_partial || b->is_partial, a->unclosed + b->unclosed});
     ft_json_end_object(&json);
     ft_json_end_line(&json);
     ft_json_flush(&json);

@@ -7,6 +7,7 @@
 
 #include "client/cli/event_print.h"
 #include "client/cli/group_keys_print.h"
+#include "client/cli/report.h"
 #include "client/cli/units.h"
 
 enum { FIGURES = 3 };
@@ -40,7 +41,7 @@ static void print_document(const struct ft_event_groups *groups, size_t count, c
     ft_json_end_array(&json);
     ft_json_member_uint(&json, "dropped", left_out->dropped);
     ft_json_member_uint(&json, "profiled", left_out->profiled);
-    ft_json_member_bool(&json, "partial", left_out->is_partial);
+    ft_report_json_state(&json, left_out->state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
     ft_json_flush(&json);

@@ -3,6 +3,7 @@
 #ifndef FT_CLI_EVENT_GROUPS_PRINT_H
 #define FT_CLI_EVENT_GROUPS_PRINT_H
 
+#include "client/cli/analysis_state.h"
 #include "client/cli/event_groups.h"
 
 enum ft_event_form { FT_EVENT_TEXT, FT_EVENT_LINES, FT_EVENT_CSV, FT_EVENT_DOCUMENT };
@@ -10,7 +11,7 @@ enum ft_event_form { FT_EVENT_TEXT, FT_EVENT_LINES, FT_EVENT_CSV, FT_EVENT_DOCUM
 /* What of the trace is in no group. */
 struct ft_event_left_out {
     uint64_t dropped, profiled;
-    bool is_partial;
+    struct ft_state state;
 };
 
 /* The first `top` of them to stdout. Only FT_EVENT_DOCUMENT says what is left out. */

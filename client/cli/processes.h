@@ -7,6 +7,7 @@
 
 #include "client/cli/analysis_job.h"
 #include "client/cli/analysis_scan.h"
+#include "client/cli/analysis_state.h"
 #include "client/cli/json.h"
 #include "client/cli/table.h"
 
@@ -24,7 +25,7 @@ struct ft_processes {
     const struct ft_trace_set *set;
     struct ft_scan scan; /* of all events */
     struct ft_job job;
-    bool is_partial;
+    struct ft_state state;
     struct ft_process_sum *sums;   /* by process index: of all events, or of those that --where chose */
     struct ft_sweep_totals *times; /* by process index, of the same events */
     bool is_chosen;                /* the latter */

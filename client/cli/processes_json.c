@@ -229,7 +229,7 @@ void ft_processes_print_json(const struct ft_processes *processes, FILE *out)
     }
     ft_json_end_array(&json);
     ft_report_json_gaps(&json, &processes->job);
-    ft_json_member_bool(&json, "partial", processes->is_partial);
+    ft_report_json_state(&json, processes->state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
     ft_json_flush(&json);

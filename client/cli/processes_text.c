@@ -244,7 +244,8 @@ void ft_processes_print_text(const struct ft_processes *processes, FILE *out)
         }
     }
     print_gaps(&screen, &processes->job);
-    if (processes->is_partial) {
+    ft_report_print_unclosed(&screen, processes->state.unclosed);
+    if (processes->state.is_partial) {
         ft_screen_print(&screen, FT_STYLE_WARN, "The trace is partial: processes or events may be missing.\n");
     }
 }

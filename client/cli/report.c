@@ -204,3 +204,26 @@ void ft_report_print_left_out(const struct ft_screen *screen, uint64_t profiled,
                         ft_units_count(&count, dropped));
     }
 }
+
+void ft_report_warn_of_blocks(const struct ft_trace_set *set, uint64_t bad_blocks)
+{
+    if (bad_blocks > 0 && !ft_trace_set_is_partial(set)) {
+        ft_cli_warn("%llu blocks of events are damaged and were left out (`flowtap verify` tells all)",
+                    (unsigned long long)bad_blocks);
+    }
+}
+
+void ft_report_json_state(struct ft_json *json, struct ft_state state)
+{
+    ft_json_member_uint(json, "unclosed", state.unclosed);
+    ft_json_member_bool(json, "partial", state.is_partial);
+}
+
+void ft_report_print_unclosed(const struct ft_screen *screen, size_t unclosed)
+{
+    struct ft_unit_text count;
+    if (unclosed) {
+        fprintf(screen->out, "%s %s still open: a daemon writes there now, or was killed.\n",
+                ft_units_count(&count, unclosed), unclosed == 1 ? "file is" : "files are");
+    }
+}

@@ -4,6 +4,7 @@
 #define FT_CLI_REPORT_H
 
 #include "client/cli/analysis_job.h"
+#include "client/cli/analysis_state.h"
 #include "client/cli/json.h"
 #include "client/cli/options.h"
 #include "client/cli/table.h"
@@ -34,6 +35,13 @@ void ft_report_print_empty(const struct ft_trace_set *set, FILE *out);
 uint64_t ft_report_dropped(const struct ft_trace_set *set);
 /* One line for each of the two that is not 0: what of the trace's events the report above could not count. */
 void ft_report_print_left_out(const struct ft_screen *screen, uint64_t profiled, uint64_t dropped);
+
+/* One line on stderr where so many blocks of events could not be decoded and no line has told of damage yet. */
+void ft_report_warn_of_blocks(const struct ft_trace_set *set, uint64_t bad_blocks);
+/* The members `unclosed` and `partial`. */
+void ft_report_json_state(struct ft_json *json, struct ft_state state);
+/* A line where there are files that are still open. */
+void ft_report_print_unclosed(const struct ft_screen *screen, size_t unclosed);
 
 /* A member with the bytes as text (json.h); null where there are none. */
 void ft_report_json_bytes(struct ft_json *json, const char *key, struct ft_bytes bytes);

@@ -10,6 +10,7 @@
 #include "client/cli/analysis_groups.h"
 #include "client/cli/analysis_job.h"
 #include "client/cli/analysis_scan.h"
+#include "client/cli/analysis_state.h"
 #include "client/cli/json.h"
 #include "client/cli/options.h"
 #include "client/cli/table.h"
@@ -20,7 +21,7 @@ struct ft_summary {
     struct ft_scan scan;
     struct ft_job job;
     const struct ft_groups *groups; /* NULL: none are wanted */
-    bool is_partial;
+    struct ft_state state;
     bool is_quick; /* no event was looked at: the scan knows their number alone */
 };
 

@@ -211,7 +211,7 @@ static void put_unseen(struct ft_json *json, const struct ft_summary *summary)
     ft_json_member_uint(json, "names_lost", job->names_lost);
     ft_json_member_uint(json, "settings_ignored", job->bad_values);
     put_time(json, "clock_error", job->clock_error_ns);
-    ft_json_member_bool(json, "partial", summary->is_partial);
+    ft_report_json_state(json, summary->state);
 }
 
 void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t top)

@@ -187,7 +187,7 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_summary
 {
     const struct ft_job *job = &summary->job;
     struct ft_unit_text number;
-    enum ft_style style = job->dropped || job->gap_count || summary->is_partial ? FT_STYLE_WARN : FT_STYLE_NONE;
+    enum ft_style style = job->dropped || job->gap_count || summary->state.is_partial ? FT_STYLE_WARN : FT_STYLE_NONE;
     print_label(screen, "Not seen");
     ft_screen_print(screen, style, "%s events dropped", ft_units_count(&number, job->dropped));
     for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
@@ -198,7 +198,11 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_summary
     }
     ft_screen_print(screen, style, "; %s %s", ft_units_count(&number, job->gap_count),
                     job->gap_count == 1 ? "gap" : "gaps");
-    ft_screen_print(screen, style, "%s\n", summary->is_partial ? "; the trace is partial" : "");
+    ft_screen_print(screen, style, "%s\n", summary->state.is_partial ? "; the trace is partial" : "");
+    if (summary->state.unclosed) {
+        fprintf(screen->out, "%*s", LABEL_WIDTH, "");
+        ft_report_print_unclosed(screen, summary->state.unclosed);
+    }
     for (size_t i = 0; i < job->gap_count && i < GAPS_MAX; i++) {
         print_gap(screen, &job->gaps[i]);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "client/cli/json.h"
+#include "client/cli/report.h"
 #include "client/cli/timeline.h"
 
 static void put_time(struct ft_json *json, const char *key, uint64_t ns)
@@ -61,8 +62,8 @@ static void put_categories(struct ft_json *json, const struct ft_timeline *timel
     ft_json_end_array(json);
 }
 
-void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped, uint64_t left_out, bool is_partial,
-                            FILE *out)
+void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped, uint64_t left_out,
+                            struct ft_state state, FILE *out)
 {
     struct ft_json json;
     ft_json_init(&json, out, true);
@@ -88,7 +89,7 @@ void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped
     ft_json_member_uint(&json, "dropped", dropped);
     ft_json_member_uint(&json, "profiled", timeline->profiled);
     ft_json_member_uint(&json, "profiled_left_out", left_out);
-    ft_json_member_bool(&json, "partial", is_partial);
+    ft_report_json_state(&json, state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
     ft_json_flush(&json);
