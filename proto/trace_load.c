@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <zlib.h>
 
-// Inflates a head into the scratch arena: at most FT_FRAME_HEAD_MAX bytes.
-static int inflate_head(struct ft_arena *scratch, const uint8_t *head, size_t len, const uint8_t **out, size_t *out_len)
+int ft_reader_inflate_head(struct ft_arena *scratch, const uint8_t *head, size_t len, const uint8_t **out,
+                           size_t *out_len)
 {
     z_stream stream = {0};
     size_t cap = len * 4 + 4096;
@@ -131,7 +131,7 @@ static bool is_index_right(const struct ft_trace_reader *reader, const Flowtap__
 
     if ((index->profiled && index->profiled != reader->profiled) || index->rows != reader->events ||
         index->frames != reader->frame_count - 1 || index->n_block_offset != reader->blocks.count ||
-        index->names != reader->names.max || index->files != reader->files.max ||
+        (reader->deferred.count == 0 && (index->names != reader->names.max || index->files != reader->files.max)) ||
         index->processes != reader->processes.max || index->threads != reader->threads.max)
         return false;
     for (size_t i = 0; i < index->n_block_offset; i++) {
@@ -169,8 +169,11 @@ int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, con
         ft_reader_note(reader, FT_PROBLEM_UNKNOWN_FRAME, offset, bytes);
         return 0;
     }
+    if (frame->kind == FT_FRAME_TABLES && reader->options.defer_names &&
+        ft_reader_defer(reader, scratch, frame, offset, head))
+        return 0;
     if (frame->kind == FT_FRAME_TABLES && frame->flags & FT_FRAME_F_ZLIB &&
-        inflate_head(scratch, head, frame->head_len, &head, &len)) {
+        ft_reader_inflate_head(scratch, head, frame->head_len, &head, &len)) {
         ft_reader_note(reader, FT_PROBLEM_BAD_RECORD, offset, bytes);
         return 0;
     }

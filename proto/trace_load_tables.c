@@ -226,14 +226,15 @@ static int load_loss(struct ft_trace_reader *reader, const Flowtap__Loss *from)
     return 0;
 }
 
+#define LOAD_ALL(field, load)                      \
+    for (size_t i = 0; i < tables->n_##field; i++) \
+        rc = worse(rc, load(reader, tables->field[i]));
+
 int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables *tables)
 {
     int rc = 0;
 
     // Places before files: a file takes its place's fields at once.
-#define LOAD_ALL(field, load)                      \
-    for (size_t i = 0; i < tables->n_##field; i++) \
-        rc = worse(rc, load(reader, tables->field[i]));
     LOAD_ALL(names, load_names)
     LOAD_ALL(places, load_place)
     LOAD_ALL(files, load_files)
@@ -244,6 +245,15 @@ int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables 
     LOAD_ALL(clocks, load_clock)
     LOAD_ALL(gaps, load_gap)
     LOAD_ALL(losses, load_loss)
-#undef LOAD_ALL
     return worse(rc, ft_reader_load_resume(reader, tables));
 }
+
+int ft_reader_load_names(struct ft_trace_reader *reader, const Flowtap__Tables *tables)
+{
+    int rc = 0;
+
+    LOAD_ALL(names, load_names)
+    LOAD_ALL(files, load_files)
+    return rc;
+}
+#undef LOAD_ALL

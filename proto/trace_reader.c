@@ -131,10 +131,10 @@ static int read_file(struct ft_trace_reader *reader, struct ft_window *window)
     return 0;
 }
 
-static void rename_names(struct ft_trace_reader *reader)
+void ft_reader_rename(struct ft_trace_reader *reader, uint32_t first_id, size_t count)
 {
-    for (uint32_t id = 1; reader->options.rename && id <= ft_trace_reader_name_max(reader); id++) {
-        struct ft_bytes *name = ft_pages_get(&reader->names, id);
+    for (size_t i = 0; reader->options.rename && i < count && i <= UINT32_MAX - first_id; i++) {
+        struct ft_bytes *name = ft_pages_get(&reader->names, first_id + (uint32_t)i);
 
         if (name && name->data)
             *name = reader->options.rename(reader->options.rename_context, *name);
@@ -150,7 +150,7 @@ static int finish_open(struct ft_trace_reader *reader, struct ft_window *window,
         ft_trace_reader_close(reader);
         return rc;
     }
-    rename_names(reader);
+    ft_reader_rename(reader, 1, reader->names.max);
     *out = reader;
     return 0;
 }
@@ -230,15 +230,21 @@ uint64_t ft_trace_reader_profiled(const struct ft_trace_reader *reader)
 
 struct ft_bytes ft_trace_reader_name(const struct ft_trace_reader *reader, uint32_t id)
 {
-    const struct ft_bytes *name = ft_pages_get(&reader->names, id);
+    const struct ft_bytes *name;
 
+    if (reader->options.defer_names)
+        ft_reader_need_name(reader, id);
+    name = ft_pages_get(&reader->names, id);
     return name && name->data ? *name : (struct ft_bytes){.data = no_bytes, .len = 0};
 }
 
 const struct ft_trace_file *ft_trace_reader_file(const struct ft_trace_reader *reader, uint32_t id)
 {
-    const struct ft_trace_file *file = ft_pages_get(&reader->files, id);
+    const struct ft_trace_file *file;
 
+    if (reader->options.defer_names)
+        ft_reader_need_file(reader, id);
+    file = ft_pages_get(&reader->files, id);
     return file && file->is_known ? file : NULL;
 }
 
@@ -293,13 +299,23 @@ uint32_t ft_trace_reader_thread_process(const struct ft_trace_reader *reader, ui
     return record ? record->process : 0;
 }
 
+uint32_t ft_trace_reader_name_max(const struct ft_trace_reader *reader)
+{
+    ft_reader_need_all(reader);
+    return reader->names.max;
+}
+
+uint32_t ft_trace_reader_file_max(const struct ft_trace_reader *reader)
+{
+    ft_reader_need_all(reader);
+    return reader->files.max;
+}
+
 #define MAX_FUNCTION(name, pages)                                               \
     uint32_t ft_trace_reader_##name##_max(const struct ft_trace_reader *reader) \
     {                                                                           \
         return reader->pages.max;                                               \
     }
-MAX_FUNCTION(name, names)
-MAX_FUNCTION(file, files)
 MAX_FUNCTION(process, processes)
 MAX_FUNCTION(thread, threads)
 MAX_FUNCTION(context, contexts)

@@ -33,11 +33,15 @@ struct ft_trace_reader_options {
     void *progress_context;
     bool keep_resume; // also what trace_resume.h reads
     // What is shown in the place of a name (a path, too): the name itself, or another text, which stays as long as the
-    // reader. Called once for each by _open; may be NULL.
+    // reader. Called once for each, when it is read; may be NULL.
     struct ft_bytes (*rename)(void *context, struct ft_bytes name);
     void *rename_context;
     // Of a set: which files are one over all its traces is not found out; it has none then. There may be millions.
     bool skip_set_files;
+    // Names and files are read when they are asked for, where the file tells how to: look-ups of them (their _max, too)
+    // are then for one thread at a time, and decoding a block's totals from its rows is such a look-up. What is wrong
+    // with them is not found before.
+    bool defer_names;
 };
 #define FT_TRACE_MEMORY_DEFAULT ((size_t)1 << 30)
 

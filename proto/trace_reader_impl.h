@@ -61,6 +61,13 @@ struct ft_reader_place {
     uint32_t mount, fstype, block_size;
 };
 
+// A TABLES frame whose names and files have not been read yet (trace_deferred.c).
+struct ft_reader_deferred {
+    uint64_t offset;
+    uint32_t first_name, first_file; // ids from these on, as far as the next frame's
+    bool is_waiting;
+};
+
 // A list in the reader's arena.
 #define FT_LIST(type)      \
     struct {               \
@@ -89,6 +96,7 @@ struct ft_trace_reader {
     FT_LIST(struct ft_trace_block) blocks;
     FT_LIST(struct ft_trace_block) profiles;
     FT_LIST(struct ft_trace_taken_over) taken_over;
+    FT_LIST(struct ft_reader_deferred) deferred; // with options.defer_names
     // With options.keep_resume.
     FT_LIST(struct ft_trace_resume) resumes;
     FT_LIST(struct ft_trace_known) known;
@@ -121,6 +129,23 @@ int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, con
 // The records of a TABLES message (trace_load_tables.c). 0, -EBADMSG where some
 // of them make no sense, -ENOMEM at the memory limit; the others are taken in.
 int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables *tables);
+
+// Its names and files alone.
+int ft_reader_load_names(struct ft_trace_reader *reader, const Flowtap__Tables *tables);
+// Inflates a head into the scratch arena: at most FT_FRAME_HEAD_MAX bytes. 0, -EBADMSG, -ENOMEM.
+int ft_reader_inflate_head(struct ft_arena *scratch, const uint8_t *head, size_t len, const uint8_t **out,
+                           size_t *out_len);
+// Gives names with these ids to options.rename.
+void ft_reader_rename(struct ft_trace_reader *reader, uint32_t first_id, size_t count);
+
+// Takes in a TABLES frame but for its names and files. False where it does not say where they begin: then nothing of it
+// was taken in.
+bool ft_reader_defer(struct ft_trace_reader *reader, struct ft_arena *scratch, const struct ft_frame *frame,
+                     uint64_t offset, const uint8_t *head);
+// Reads them where they wait, before this id, or any, is looked up.
+void ft_reader_need_name(const struct ft_trace_reader *reader, uint32_t id);
+void ft_reader_need_file(const struct ft_trace_reader *reader, uint32_t id);
+void ft_reader_need_all(const struct ft_trace_reader *reader);
 
 // A new last item of one of the reader's lists, zeroed; NULL at the memory limit.
 #define FT_LIST_ADD(reader, list)                                                                      \

@@ -40,11 +40,11 @@ static uint32_t *make_map(uint32_t max)
     return map;
 }
 
-static int make_maps(struct ft_set_reader *entry)
+static int make_maps(struct ft_set_reader *entry, bool with_files)
 {
     entry->process_max = ft_trace_reader_process_max(entry->reader);
     entry->thread_max = ft_trace_reader_thread_max(entry->reader);
-    entry->file_max = ft_trace_reader_file_max(entry->reader);
+    entry->file_max = with_files ? ft_trace_reader_file_max(entry->reader) : 0;
     entry->processes = make_map(entry->process_max);
     entry->threads = make_map(entry->thread_max);
     entry->files = make_map(entry->file_max);
@@ -290,7 +290,7 @@ int ft_set_unite(struct ft_trace_set *set, bool with_files)
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
-        rc = make_maps(&set->readers[i]);
+        rc = make_maps(&set->readers[i], with_files);
         if (rc == 0)
             rc = unite_host(set, &set->readers[i]);
         if (rc == 0)

@@ -16,6 +16,8 @@ struct flush {
     struct ft_tables *tables;
     struct ft_buffer *out;
     uint64_t frames;
+    bool is_marked;                  // the frame being built says where its names and files begin
+    uint32_t first_name, first_file; // the next ones
 };
 
 static int close_frame(struct flush *flush)
@@ -36,6 +38,7 @@ static int close_frame(struct flush *flush)
     out->len += FT_FRAME_HEADER_BYTES;
     ft_buffer_append(out, message->data, message->len);
     message->len = 0;
+    flush->is_marked = false;
     flush->frames++;
     return 0;
 }
@@ -49,6 +52,21 @@ static int add_message(struct flush *flush, const Flowtap__Tables *message)
         return rc;
     frame->len += flowtap__tables__pack(message, frame->data + frame->len);
     return frame->len >= FRAME_BYTES ? close_frame(flush) : 0;
+}
+
+// A message of names or files: they come last in a frame, so that a reader may stop before them.
+static int add_last(struct flush *flush, const Flowtap__Tables *message)
+{
+    Flowtap__Tables mark = FLOWTAP__TABLES__INIT;
+    int rc = 0;
+
+    if (!flush->is_marked) {
+        mark.first_name = flush->first_name;
+        mark.first_file = flush->first_file;
+        rc = add_message(flush, &mark);
+        flush->is_marked = rc == 0 && flush->tables->frame.len > 0;
+    }
+    return rc ? rc : add_message(flush, message);
 }
 
 static uint32_t shared_prefix(const uint8_t *a, uint32_t a_len, const uint8_t *b, uint32_t b_len)
@@ -90,7 +108,8 @@ static int add_names(struct flush *flush, size_t first, size_t *count)
     names.n_shared = names.n_rest = *count;
     message.n_names = 1;
     message.names = &list;
-    return add_message(flush, &message);
+    flush->first_name = names.first_id;
+    return add_last(flush, &message);
 }
 
 static int add_files(struct flush *flush, size_t first, size_t *count)
@@ -128,7 +147,8 @@ static int add_files(struct flush *flush, size_t first, size_t *count)
     files.n_path = files.n_place = files.n_kind = n;
     message.n_files = 1;
     message.files = &list;
-    return add_message(flush, &message);
+    flush->first_file = files.first_id;
+    return add_last(flush, &message);
 }
 
 static int add_place(struct flush *flush, size_t index, size_t *count)
@@ -195,18 +215,22 @@ static void forget_what_waited(struct ft_tables *tables)
 
 int ft_tables_flush(struct ft_tables *tables, struct ft_buffer *out, uint64_t *frames)
 {
-    struct flush flush = {.tables = tables, .out = out};
+    struct flush flush = {.tables = tables,
+                          .out = out,
+                          .first_name = (uint32_t)tables->names_out + 1,
+                          .first_file = (uint32_t)tables->files_out + 1};
     size_t before = out->len;
     int rc;
 
     tables->frame.len = 0;
-    rc = add_all(&flush, tables->names_out, tables->names.count, add_names);
-    if (rc == 0)
-        rc = add_all(&flush, tables->places_out, tables->places.count, add_place);
-    if (rc == 0)
-        rc = add_all(&flush, tables->files_out, tables->files.count, add_files);
+    rc = add_all(&flush, tables->places_out, tables->places.count, add_place);
     if (rc == 0)
         rc = add_segments(&flush);
+    if (rc == 0)
+        rc = add_all(&flush, tables->names_out, tables->names.count, add_names);
+    flush.first_name = (uint32_t)tables->names.count + 1;
+    if (rc == 0)
+        rc = add_all(&flush, tables->files_out, tables->files.count, add_files);
     if (rc == 0)
         rc = close_frame(&flush);
     if (rc) {

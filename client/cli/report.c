@@ -74,6 +74,7 @@ static int open_set(const struct ft_strings *operands, bool skip_files, struct f
         .progress_context = &progress,
         .rename = ft_functions_rename,
         .skip_set_files = skip_files,
+        .defer_names = skip_files,
     };
     struct ft_trace_set_error error = {0};
     ft_progress_begin(&progress, "reading", 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The trace reader on any bytes. The input is taken twice: as it is, and with the
-// crcs of what looks like frames put right, so that the fuzzer gets behind them.
+// crcs of what looks like frames put right, so that the fuzzer gets behind them,
+// read at once and as it is asked for.
 // Nothing may crash, overflow, leak or run on; what the reader gives must hold
 // together.
 #include "frames.h"
@@ -116,10 +117,10 @@ static void read_blocks(struct ft_trace_decoder *decoder, const struct ft_trace_
         read_block(decoder, reader, FT_TRACE_PROFILE | i, blocks[i].rows);
 }
 
-static void read_trace(const uint8_t *data, size_t size)
+static void read_trace(const uint8_t *data, size_t size, bool is_deferred)
 {
     static struct ft_trace_decoder *decoder;
-    struct ft_trace_reader_options options = {.memory_max = (size_t)64 << 20};
+    struct ft_trace_reader_options options = {.memory_max = (size_t)64 << 20, .defer_names = is_deferred};
     struct ft_trace_reader *reader;
 
     if (!decoder && ft_trace_decoder_create(&decoder))
@@ -139,9 +140,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (size)
         memcpy(fixed, data, size);
-    read_trace(data, size);
+    read_trace(data, size, false);
     fix_crcs(fixed, size);
-    read_trace(fixed, size);
+    read_trace(fixed, size, false);
+    read_trace(fixed, size, true);
     free(fixed);
     return 0;
 }
