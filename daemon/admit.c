@@ -258,7 +258,10 @@ int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *st
         process->segment_before = before->segment.id;
         process->parent_pid = before->parent_pid;
     }
-    ft_process_identify(process, find_relative(daemon, process, before), daemon->config.private);
+    const struct ft_process *relative = find_relative(daemon, process, before);
+    if (!before)
+        ft_process_note_parent(process, relative, daemon->config.private);
+    ft_process_identify(process, relative, daemon->config.private);
     if (before)
         replace_image(daemon, before, process);
     process->mode = ft_mode_of_process(daemon, process);

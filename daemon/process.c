@@ -9,8 +9,11 @@
 #include "daemon/cgroup_id.h"
 #include "daemon/procfs.h"
 
-// A process younger than this when it attached has done next to nothing before.
+// A process younger than this when it attached has done next to nothing before. One that is older may have had no image
+// before all the same: on a busy node much lies between a fork and what follows it.
 #define YOUNG_NS INT64_C(100000000)
+// Start times of pids are in ticks.
+#define TICK_NS INT64_C(10000000)
 
 struct item {
     enum ft_hello_item type;
@@ -163,6 +166,24 @@ static bool read_counters(const struct ft_process *process, struct ft_process_co
     return true;
 }
 
+// Whether all that the pid of that start has done is this image's. Where its parent was traced when the pid was made, what
+// came before would have attached, too: it was no program, but a child on its way to one.
+static bool has_done_all(const struct ft_process *process, uint64_t start_time)
+{
+    int64_t made_ns = born_ns(start_time);
+    if (process->image != FT_IMAGE_EXEC || process->start_ns - made_ns < YOUNG_NS)
+        return true;
+    return process->parent_since_ns && made_ns + TICK_NS >= process->parent_since_ns;
+}
+
+void ft_process_note_parent(struct ft_process *process, const struct ft_process *parent, bool is_private)
+{
+    bool is_command = is_private && getppid() > 1 && process->parent_pid == (uint32_t)getppid();
+    process->parent_since_ns = parent ? parent->start_ns : is_command ? 1 : 0;
+    if (process->end_counters.is_known)
+        process->has_done_all = has_done_all(process, process->start_time);
+}
+
 void ft_process_read_counters(struct ft_process *process)
 {
     struct ft_procfs_stat stat;
@@ -177,7 +198,7 @@ void ft_process_catch_end(struct ft_process *process, int state)
         return;
     process->start_time = stat.start_time;
     // Where it was over before it was admitted: what its pid did is all its own, or its last image's.
-    process->has_done_all = process->is_exec || process->start_ns - born_ns(stat.start_time) < YOUNG_NS;
+    process->has_done_all = process->is_exec || has_done_all(process, stat.start_time);
     if (stat.state == 'Z' && (geteuid() == 0 || geteuid() == process->uid))
         process->end_status = stat.exit_code;
 }
@@ -189,7 +210,7 @@ void ft_process_note_end(struct ft_process *process, int state, int64_t now_ns)
 }
 
 // What /proc says of a living process that executed something; nothing where it ended meanwhile. Its counters run on
-// over exec: what the image before did is to be taken off. A process that was just made has done nothing, and is not asked.
+// over exec: what the image before did is to be taken off. One that had no image before is not asked.
 static void read_proc(struct ft_process *process, char *cgroup, size_t room, struct ft_identity_input *input)
 {
     struct ft_procfs_stat stat = {0};
@@ -197,7 +218,7 @@ static void read_proc(struct ft_process *process, char *cgroup, size_t room, str
     int n = ft_procfs_read(process->pid, "cgroup", cgroup, room);
     bool has_stat =
         ft_procfs_stat(process->pid, &stat) == 0 && (!process->start_time || stat.start_time == process->start_time);
-    bool is_new = has_stat && !process->is_exec && process->start_ns - born_ns(stat.start_time) < YOUNG_NS;
+    bool is_new = has_stat && !process->is_exec && has_done_all(process, stat.start_time);
     if (has_stat && !is_new)
         read_counters(process, &counters, &stat);
     if (!has_stat || !is_alive(process))

@@ -165,7 +165,8 @@ struct ft_process {
     uint64_t names_forgotten;
 
     // of the end: written by the loop before `state` moves on, read by the worker after
-    bool has_done_all; // where first_counters are not known, end_counters are all the process's own
+    int64_t parent_since_ns; // its parent is traced since then; 0: there is none, or it is not known
+    bool has_done_all;       // where first_counters are not known, end_counters are all the process's own
     struct ft_process_counters end_counters;    // read when it had ended and was not reaped yet
     struct ft_process_counters_shared children; // of reaped children that have records of their own
     bool has_traced_parent;                     // which will have its counters
@@ -192,6 +193,10 @@ void ft_process_check_start(struct ft_process *process, struct ft_clock_pairs *c
 // What /proc and the pidfd tell: parent, start time, counters, job. `relative`: the process that made it, or its image
 // before an exec, NULL unknown. `is_private`: every process belongs to the session of the daemon's starter unless it names a job.
 void ft_process_identify(struct ft_process *process, const struct ft_process *relative, bool is_private);
+
+// `parent`: its first image's, NULL where that is not traced. `is_private`: the command that the daemon serves counts as
+// traced from its fork. Of an image that follows another of its pid this is not told.
+void ft_process_note_parent(struct ft_process *process, const struct ft_process *parent, bool is_private);
 
 // The same of a process of which nothing but its pid is known; `out` points to nothing of it.
 void ft_process_identify_stranger(uint32_t pid, struct ft_identity *out);
