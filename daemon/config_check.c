@@ -3,10 +3,13 @@
 // What is wrong with a configuration beyond single values, and how it is told.
 #include <grp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "daemon/config.h"
 #include "daemon/mode.h"
+#include "daemon/user_modes.h"
 
 void ft_config_tell(struct ft_config_report *report, bool is_error, const char *format, ...)
 {
@@ -78,11 +81,57 @@ static void check_group(const struct ft_config *config, struct ft_config_report 
                        origin_of(config, FT_CONFIG_admin_group), config->admin_group);
 }
 
+static bool is_earlier(const struct ft_user_modes *modes, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (modes->entries[i].is_known && modes->entries[i].uid == modes->entries[at].uid)
+            return true;
+    return false;
+}
+
 static void check_user_modes(const struct ft_config *config, struct ft_config_report *report)
 {
-    if (!ft_mode_is_list(config->user_modes))
-        ft_config_tell(report, true, "%s: user_modes = %.200s: no list of NAME=trace, NAME=profile, NAME=off",
-                       origin_of(config, FT_CONFIG_user_modes), config->user_modes);
+    const char *origin = origin_of(config, FT_CONFIG_user_modes);
+    struct ft_user_modes modes;
+    if (!ft_mode_is_list(config->user_modes)) {
+        ft_config_tell(report, true, "%s: user_modes = %.200s: no list of NAME=trace, NAME=profile, NAME=off", origin,
+                       config->user_modes);
+        return;
+    }
+    if (ft_user_modes_make(&modes, config->user_modes) < 0)
+        return;
+    for (size_t i = 0; i < modes.count; i++) {
+        const struct ft_bytes *name = &modes.entries[i].name;
+        int shown = name->len < 64 ? (int)name->len : 64;
+        if (!modes.entries[i].is_known)
+            ft_config_tell(report, false, "%s: user_modes: %.*s: there is no such user", origin, shown, name->data);
+        else if (is_earlier(&modes, i))
+            ft_config_tell(report, false, "%s: user_modes: %.*s: the user is named before; that counts", origin, shown,
+                           name->data);
+    }
+    ft_user_modes_fini(&modes);
+}
+
+// Paths that a file names. The daemon makes the last folder of spool_dir itself.
+static void check_path(const struct ft_config *config, enum ft_config_id id, const char *path,
+                       struct ft_config_report *report)
+{
+    const char *origin = config->values[id].origin, *name = ft_config_keys[id].name, *slash = strrchr(path, '/');
+    struct stat status;
+    if (!origin || origin[0] == '-' || !*path) // by --set, from where one is
+        return;
+    if (path[0] != '/') {
+        ft_config_tell(report, false, "%s: %s = %.200s: does not begin with /, and is sought where flowtapd is started",
+                       origin, name, path);
+        return;
+    }
+    char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    bool is_there = folder && stat(folder, &status) == 0 && S_ISDIR(status.st_mode);
+    if (folder && !is_there && id != FT_CONFIG_socket) // whose folder a service manager may make
+        ft_config_tell(report, false, "%s: %s = %.200s: there is no folder %.200s", origin, name, path, folder);
+    free(folder);
+    if (id == FT_CONFIG_spool_dir && stat(path, &status) == 0 && !S_ISDIR(status.st_mode))
+        ft_config_tell(report, false, "%s: %s = %.200s: is no folder", origin, name, path);
 }
 
 // Keys that do nothing where there is no private daemon.
@@ -101,5 +150,8 @@ void ft_config_check(const struct ft_config *config, struct ft_config_report *re
         check_order(config, &orders[i], report);
     check_group(config, report);
     check_user_modes(config, report);
+    check_path(config, FT_CONFIG_socket, config->socket, report);
+    check_path(config, FT_CONFIG_spool_dir, config->spool_dir, report);
+    check_path(config, FT_CONFIG_metrics_file, config->metrics_file, report);
     check_private(config, report);
 }

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
@@ -127,14 +128,27 @@ void ft_config_parse(struct ft_config *config, const char *path, const char *tex
     }
 }
 
-// The whole file, malloc'ed; NULL and -errno, 0 where there is none.
+// A descriptor, or -errno. What is no file with an end is not waited for: a fifo may never have one. /dev/null has.
+static int open_file(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISCHR(status.st_mode)))
+        return fd;
+    close(fd);
+    return -EINVAL;
+}
+
+// The whole file, malloc'ed; NULL and -errno.
 static char *read_file(const char *path, size_t *length, int *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open_file(path);
     char *text = fd < 0 ? NULL : malloc(FILE_BYTES_MAX);
-    int r = fd < 0 ? (errno == ENOENT ? 0 : -errno) : text ? 0 : -ENOMEM;
+    int r = fd < 0 ? fd : text ? 0 : -ENOMEM;
     *length = 0;
-    while (text && *length < FILE_BYTES_MAX) {
+    while (r == 0 && *length < FILE_BYTES_MAX) {
         ssize_t n = read(fd, text + *length, FILE_BYTES_MAX - *length);
         if (n < 0)
             r = -errno;
@@ -153,13 +167,15 @@ static char *read_file(const char *path, size_t *length, int *error)
     return NULL;
 }
 
-static void load_one(struct ft_config *config, const char *path, struct ft_config_report *report)
+// One that is not there is no error. Whoever sees that there should be one tells so.
+static void load_one(struct ft_config *config, const char *path, bool is_listed, struct ft_config_report *report)
 {
     size_t length;
     int error;
     char *text = read_file(path, &length, &error);
-    if (error < 0)
-        ft_config_tell(report, true, "%s: %s", path, strerror(-error));
+    if (error < 0 && (error != -ENOENT || is_listed))
+        ft_config_tell(report, error != -ENOENT, "%s: %s", path,
+                       error == -EINVAL ? "no regular file" : strerror(-error));
     if (text)
         ft_config_parse(config, path, text, length, report);
     free(text);
@@ -169,10 +185,10 @@ void ft_config_load(struct ft_config *config, const char *path, struct ft_config
 {
     char pattern[PATH_MAX];
     glob_t found = {0};
-    load_one(config, path, report);
+    load_one(config, path, false, report);
     int n = snprintf(pattern, sizeof(pattern), "%s.d/*.conf", path);
     if (n > 0 && (size_t)n < sizeof(pattern) && glob(pattern, 0, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc; i++)
-            load_one(config, found.gl_pathv[i], report);
+            load_one(config, found.gl_pathv[i], true, report);
     globfree(&found);
 }

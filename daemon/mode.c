@@ -34,14 +34,27 @@ int ft_mode_parse(const char *text, enum ft_mode *out)
     return parse(text, strlen(text), out);
 }
 
+// From `from` to `end` without the blanks around it.
+static struct ft_bytes trimmed(const char *from, const char *end)
+{
+    while (from < end && (*from == ' ' || *from == '\t'))
+        from++;
+    while (end > from && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    return (struct ft_bytes){.data = from, .len = (size_t)(end - from)};
+}
+
 bool ft_mode_next_entry(const char **list, const char **name, size_t *name_bytes, enum ft_mode *mode)
 {
     const char *entry = *list, *end = strchrnul(entry, ',');
     const char *equals = memchr(entry, '=', (size_t)(end - entry));
-    if (!equals || equals == entry || parse(equals + 1, (size_t)(end - equals - 1), mode) < 0)
+    if (!equals)
         return false;
-    *name = entry;
-    *name_bytes = (size_t)(equals - entry);
+    struct ft_bytes user = trimmed(entry, equals), word = trimmed(equals + 1, end);
+    if (!user.len || parse(word.data, word.len, mode) < 0)
+        return false;
+    *name = user.data;
+    *name_bytes = user.len;
     *list = *end ? end + 1 : end;
     return true;
 }

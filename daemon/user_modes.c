@@ -44,6 +44,7 @@ int ft_user_modes_make(struct ft_user_modes *modes, const char *list)
         return -ENOMEM;
     while (*list && ft_mode_next_entry(&list, &name, &name_bytes, &mode)) {
         struct ft_user_mode *entry = &made.entries[made.count++];
+        entry->name = (struct ft_bytes){.data = name, .len = name_bytes};
         entry->mode = mode;
         entry->is_known = find_user(name, name_bytes, &entry->uid);
         made.unknown += !entry->is_known;

@@ -10,8 +10,10 @@
 #include <stdint.h>
 
 #include "daemon/mode.h"
+#include "proto/trace_record.h"
 
 struct ft_user_mode {
+    struct ft_bytes name; // in the list
     uint32_t uid;
     enum ft_mode mode;
     bool is_known; // there is such a user
@@ -23,7 +25,7 @@ struct ft_user_modes {
     size_t count, unknown; // unknown: names of nobody
 };
 
-// Reads a list that ft_mode_is_list() takes and asks for its names. Any thread. 0 or -ENOMEM, and nothing is made.
+// Reads a list that ft_mode_is_list() takes, and that is there as long as the entries' names are looked at; asks who they are. Any thread. 0 or -ENOMEM, and nothing is made.
 int ft_user_modes_make(struct ft_user_modes *modes, const char *list);
 void ft_user_modes_fini(struct ft_user_modes *modes);
 

@@ -2,6 +2,7 @@
 """The configuration of flowtapd: what is wrong is told with file and line; it is read again; what is in force is shown."""
 
 import json
+import os
 import signal
 
 import pytest
@@ -44,11 +45,33 @@ def test_all_that_is_wrong_is_told_with_file_and_line(tap):
     ("[flowtap]\nmode = off\n", "F:1: [flowtap] is no section of ours"),
     ("[flowtapd]\nmode = off\nmode = trace\n", "F:3: mode: set in line 2, too"),
     ("[flowtapd]\nmode off\n", "F:2: mode off: not of the form key = value"),
+    ("[flowtapd]\nuser_modes = root=off, no-such-user=off\n", "F:2: user_modes: no-such-user: there is no such user"),
+    ("[flowtapd]\nuser_modes = root=off, 0=trace\n", "F:2: user_modes: 0: the user is named before; that counts"),
+    ("[flowtapd]\nspool_dir = traces\n", "F:2: spool_dir = traces: does not begin with /"),
+    ("[flowtapd]\nsocket = s\n", "F:2: socket = s: does not begin with /"),
+    ("[flowtapd]\nspool_dir = /no-such/folder/traces\n", "there is no folder /no-such/folder"),
+    ("[flowtapd]\nspool_dir = /dev/null\n", "F:2: spool_dir = /dev/null: is no folder"),
+    ("[flowtapd]\nmetrics_file = /no-such/flowtap.prom\n", "there is no folder /no-such"),
     ("[flowtapd]\nadmin_group = no-such-group\n", "F:2: admin_group = no-such-group: there is no such group"),
 ])
 def test_what_is_odd_is_told(tap, text, says):
     status, lines = check(tap.folder, text)
     assert status == 1 and len(lines) == 1 and says in lines[0], lines
+
+
+@pytest.mark.parametrize("make,says", [
+    (lambda path: path.mkdir(), "Is a directory"),
+    (os.mkfifo, "no regular file"),
+    (lambda path: path.symlink_to("nowhere"), "No such file or directory"),
+    (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
+    (lambda path: path.symlink_to("/dev/zero"), "File too large"),
+    (lambda path: path.symlink_to("/dev/null"), None),
+], ids=["folder", "fifo", "dangling", "loop", "endless", "masked"])
+def test_a_drop_in_that_is_no_file_is_told(tap, make, says):
+    (tap.folder / "flowtapd.conf.d").mkdir()
+    make(tap.folder / "flowtapd.conf.d/60-odd.conf")
+    status, lines = check(tap.folder, "[flowtapd]\nmode = off\n", drop_in="[flowtapd]\nbacklog = 7\n")
+    assert (status, lines) == ((1, [f"flowtapd: F.d/60-odd.conf: {says}"]) if says else (0, []))
 
 
 def test_a_file_that_is_asked_for_has_to_be_there(tap):

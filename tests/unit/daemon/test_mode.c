@@ -32,6 +32,10 @@ static void a_list_of_user_modes_is_checked(void **state)
         {"root=off,", true},
         {"root=off,,7=trace", false},
         {"root=offs", false},
+        {"root = off, 7 =\ttrace ", true},
+        {" =off", false},
+        {"root=, 7=off", false},
+        {"root=o ff", false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
@@ -42,8 +46,8 @@ static void a_users_mode_stands_in_place_of_the_sites(void **state)
 {
     struct ft_daemon *daemon = *state;
     daemon->config.mode = (char *)(uintptr_t)"profile";
-    assert_int_equal(ft_user_modes_make(&daemon->user_modes, "root=off,1234=trace,77=off,1234=off,no such user=off"),
-                     0);
+    assert_int_equal(
+        ft_user_modes_make(&daemon->user_modes, "root=off, 1234 = trace,77= off,1234=off,no such user=off"), 0);
     assert_int_equal(ft_mode_of_user(daemon, 0), FT_MODE_OFF);
     assert_int_equal(ft_mode_of_user(daemon, 1234), FT_MODE_TRACE);
     assert_int_equal(ft_mode_of_user(daemon, 77), FT_MODE_OFF);
