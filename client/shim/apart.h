@@ -6,16 +6,18 @@
 #ifndef FT_SHIM_APART_H
 #define FT_SHIM_APART_H
 
-#include <stdint.h>
+#include "client/shim/real.h"
 
 enum { FT_CLOSE_RANGE_UNSHARE = 2 }; /* <linux/close_range.h>, from Linux 5.9 on */
 
-/* Before a call that makes this thread's descriptors its own; nothing where no other thread runs. For ft_apart_end_take. */
-uint16_t ft_apart_begin_take(void);
-/* After it, with what that returned: where it failed, all is as before. */
-void ft_apart_end_take(uint16_t why_before, int is_taken);
+/* Around a close_range; what the first gives is for the second. */
+uint16_t ft_apart_begin_close_range(unsigned first, unsigned last, int flags);
+void ft_apart_end_close_range(int flags, uint16_t why_before, int has_worked);
 
-/* Before a raw system call: what it may do to the directory and to the table. */
-void ft_apart_note_syscall(long number, long a, long c);
+/* The directory is another one: it is asked for again when a relative name needs it. A vfork child's is its own. */
+void ft_apart_moved(void);
+
+/* The function that makes this raw system call: `real`, or one here that looks at what it did to directory and table. */
+ft_function *ft_apart_function(long number, ft_function *real);
 
 #endif

@@ -26,7 +26,7 @@ static int take_memory(char *page, uint64_t left)
 
 void *ft_arena_page(void)
 {
-    if (ft_process.sandboxed)
+    if (ft_is_shut_in())
         return NULL;
     for (;;) {
         uint64_t seen = __atomic_load_n(&arena, __ATOMIC_ACQUIRE);

@@ -112,7 +112,7 @@ static int start_thread(void)
 /* A handler that forks in between would have a child that goes on with what is its parent's. */
 static int start_thread_undisturbed(void)
 {
-    if (ft_process.sandboxed)
+    if (ft_is_shut_in())
         return start_thread();
     uint64_t before = ft_block_signals();
     int is_started = ft_thread.mode == FT_MODE_NEW ? start_thread() : ft_thread.mode != FT_MODE_OFF;
@@ -222,7 +222,7 @@ void ft_attach_child(enum ft_image image)
 int ft_has_one_thread(void)
 {
     struct statx st;
-    if (ft_process.sandboxed)
+    if (ft_is_shut_in())
         return 0;
     if (ft_sys(SYS_statx, FT_AT_FDCWD, "/proc/self/task", 0, STATX_NLINK, &st) != 0)
         return 0;
@@ -240,12 +240,13 @@ static int attach_late(void)
     }
     if (ft_process.base == 0)
         return attach_image();
+    ft_thread.why &= (uint16_t)~FT_WHY_DISPATCH; /* a child: it has not inherited that */
     if (__atomic_load_n(&ft_wiped.attach, __ATOMIC_ACQUIRE) == FT_ATTACH_BUSY) {
         __atomic_fetch_add(&ft_process.missed, 1, __ATOMIC_RELAXED);
         return 0;
     }
     int is_forking = ft_fork_is_own(__builtin_frame_address(0));
-    if (is_forking && !ft_process.sandboxed)
+    if (is_forking && !ft_is_shut_in())
         return attach_child(FT_IMAGE_FORK);
     if (ft_has_one_thread())
         return attach_child(FT_IMAGE_RAW_FORK);
@@ -255,7 +256,7 @@ static int attach_late(void)
         tell_parent(-EBUSY);
     }
     turn_child_off();
-    if (!ft_process.sandboxed)
+    if (!ft_is_shut_in())
         ft_segment_leave(ft_process.base);
     return 0;
 }
@@ -273,7 +274,7 @@ int ft_enter_slow(void)
         return 0;
     if (thread->vfork_depth != 0 && !ft_vfork_is_announced())
         ft_vfork_announce();
-    if ((thread->why & FT_WHY_SHARED) && (ft_process.sandboxed || (uint32_t)ft_sys(SYS_gettid) != thread->tid))
+    if ((thread->why & FT_WHY_SHARED) && (ft_is_shut_in() || (uint32_t)ft_sys(SYS_gettid) != thread->tid))
         return 0;
     return 1;
 }

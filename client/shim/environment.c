@@ -75,7 +75,7 @@ static void look_at(struct ft_environment *e, const char *variable, size_t index
 static int is_readable(char *const *envp)
 {
     struct ft_reach entries = {0}, text = {0};
-    if (envp == NULL || ft_process.sandboxed)
+    if (envp == NULL || ft_is_shut_in())
         return 1;
     for (; ft_reach_bytes(&entries, envp, sizeof(*envp)); envp++) {
         if (*envp == NULL)
@@ -125,6 +125,10 @@ int ft_environment_check(struct ft_environment *e, char *const *envp)
     if (ft_process.sandboxed)
         return check_sandboxed(e);
     int is_complete = e->preload_bytes == 0 && e->missing == 0;
+    if (ft_is_shut_in()) { /* the new image is not, but nobody can look here whether it will find us */
+        e->follow = e->is_off ? FT_FOLLOW_OFF : is_complete ? FT_FOLLOW_ORDINARY : FT_FOLLOW_CLEANED;
+        return 0;
+    }
     e->follow = follow_of(e, is_complete);
     return !is_complete && e->follow != FT_FOLLOW_OFF && e->follow != FT_FOLLOW_CLEANED &&
            e->follow != FT_FOLLOW_UNREACHABLE;

@@ -279,16 +279,20 @@ void ft_fd_untrack(int fd)
         ft_loose_set(&description->position, -1);
 }
 
+/* An excluded one has no id: it is excluded in a child, too, but not for its name where that is another now. */
+static int is_to_forget(const struct ft_fd *slot, int directories_only)
+{
+    uint32_t file = ft_loose(&slot->file);
+    if (directories_only)
+        return file != 0 && ft_loose(&slot->kind) == FT_FILE_WIRE_DIRECTORY;
+    return file != 0 && file != FT_FILE_EXCLUDED;
+}
+
 static void forget_leaf(struct ft_fd *leaf, int directories_only)
 {
-    for (int i = 0; leaf != NULL && i < FT_FD_LEAF; i++) {
-        uint32_t file = ft_loose(&leaf[i].file);
-        if (file == 0 || file == FT_FILE_EXCLUDED)
-            continue;
-        if (directories_only && ft_loose(&leaf[i].kind) != FT_FILE_WIRE_DIRECTORY)
-            continue;
-        ft_loose_set(&leaf[i].file, 0);
-    }
+    for (int i = 0; leaf != NULL && i < FT_FD_LEAF; i++)
+        if (is_to_forget(&leaf[i], directories_only))
+            ft_loose_set(&leaf[i].file, 0);
 }
 
 static void forget(int directories_only)
@@ -307,10 +311,12 @@ void ft_fd_forget_all(void)
 
 void ft_fd_forget_directories(void)
 {
-    if (is_frozen() || is_apart())
+    if (is_frozen()) {
+        ft_thread.vfork_renamed = 1;
         return;
+    }
     forget(1);
-    ft_process.cwd_file = 0;
+    __atomic_store_n(&ft_process.cwd_file, 0, __ATOMIC_RELAXED);
 }
 
 static void name_slot(struct ft_call_state *state, int fd)
@@ -350,7 +356,7 @@ struct ft_call_state ft_fd_known(int fd)
 void ft_fd_first_use(struct ft_call_state *state, int fd)
 {
     if (state->file == 0) {
-        if (fd < 0 || ft_process.sandboxed || is_frozen())
+        if (fd < 0 || ft_is_shut_in() || is_frozen())
             return;
         name_slot(state, fd);
     }

@@ -115,7 +115,8 @@ int ft_fd_is_touched(int fd);
 void ft_fd_forget_touched(void); /* where they are its parent's too */
 /* The position is not followed any more: something moves it unseen (a stream's buffer). */
 void ft_fd_untrack(int fd);
-/* After a rename: what the names of directories were is not certain any more. */
+/* After a rename, whose descriptors and directory however: what directories were called is not certain any more. A vfork child's
+ * is heeded when its parent goes on. */
 void ft_fd_forget_directories(void);
 /* In a forked child: ids and positions of the parent's segment mean nothing here. */
 void ft_fd_forget_all(void);

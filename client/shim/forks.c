@@ -17,7 +17,7 @@ uint64_t *ft_fork_begin(const void *frame)
     uint64_t asking = ft_holder_of(frame);
     for (int i = 0; i < 2 * FT_FORKS_MAX; i++) {
         uint64_t *place = &ft_process.forks[i % FT_FORKS_MAX];
-        if (take(place, asking, i >= FT_FORKS_MAX && !ft_process.sandboxed))
+        if (take(place, asking, i >= FT_FORKS_MAX && !ft_is_shut_in()))
             return place;
     }
     return NULL;
@@ -48,7 +48,7 @@ int ft_fork_is_any(const void *frame)
         uint64_t holder = __atomic_load_n(&ft_process.forks[i], __ATOMIC_RELAXED);
         if (holder == 0)
             continue;
-        if (!ft_holder_has_left(holder, asking, !ft_process.sandboxed))
+        if (!ft_holder_has_left(holder, asking, !ft_is_shut_in()))
             return 1;
         __atomic_compare_exchange_n(&ft_process.forks[i], &holder, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }

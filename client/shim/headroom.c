@@ -129,7 +129,7 @@ static int are_groups_wide(void)
 
 int ft_headroom_is_wide(void)
 {
-    if (ft_process.sandboxed || ft_process.files_shared || ft_thread.vfork_depth != 0)
+    if (ft_is_shut_in() || ft_process.files_shared || ft_thread.vfork_depth != 0)
         return 0;
     return are_groups_wide();
 }

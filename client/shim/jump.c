@@ -33,7 +33,7 @@ void ft_calls_ending(void)
     ft_calls_left();
     if (ft_unlikely(ft_uring_rings != 0))
         ft_uring_closing(0, UINT32_MAX);
-    if (!ft_process.sandboxed)
+    if (!ft_is_shut_in())
         forget_calls_of_ended_threads();
 }
 

@@ -36,7 +36,7 @@ static int take_memory(void *from, size_t bytes)
 {
     uintptr_t first = (uintptr_t)from & ~(uintptr_t)(FT_PAGE_BYTES - 1);
     uintptr_t end = ((uintptr_t)from + bytes + FT_PAGE_BYTES - 1) & ~(uintptr_t)(FT_PAGE_BYTES - 1);
-    if (ft_process.sandboxed)
+    if (ft_is_shut_in())
         return 0;
     long error = ft_sys(SYS_madvise, first, end - first, FT_MADV_POPULATE_WRITE);
     return error == 0 || error == -EINVAL; /* before Linux 5.14 it comes by touching */
@@ -198,7 +198,7 @@ static void free_left(unsigned word)
 {
     int has_found = 0;
     uint64_t taken = __atomic_load_n(&levels_taken[word], __ATOMIC_ACQUIRE);
-    if (ft_process.sandboxed || (levels_wait[word] != 0 && levels_wait[word]-- != 0))
+    if (ft_is_shut_in() || (levels_wait[word] != 0 && levels_wait[word]-- != 0))
         return;
     for (; taken != 0; taken &= taken - 1) {
         unsigned place = word * WORD_CALLS + (unsigned)__builtin_ctzll(taken);

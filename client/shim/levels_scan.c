@@ -168,8 +168,7 @@ static int may_look(void)
      * Not while a fork is on its way, whose child would find the lock of ld.so held. One that begins during the look
      * still may, as it may beside the program's own dlopen, which takes that lock for longer.
      */
-    return ft_enter() && !ft_process.sandboxed && ft_thread.vfork_depth == 0 &&
-           !ft_fork_is_any(__builtin_frame_address(0));
+    return ft_enter() && !ft_is_shut_in() && ft_thread.vfork_depth == 0 && !ft_fork_is_any(__builtin_frame_address(0));
 }
 
 /* Once. */

@@ -77,7 +77,7 @@ static void let_grow(void)
 
 static int may_act(void)
 {
-    return !ft_process.sandboxed && ft_thread.vfork_depth == 0 && ft_enter();
+    return !ft_is_shut_in() && ft_thread.vfork_depth == 0 && ft_enter();
 }
 
 /*

@@ -178,7 +178,7 @@ uint32_t ft_name_cwd(void)
     uint32_t known = __atomic_load_n(&ft_process.cwd_file, __ATOMIC_RELAXED);
     if (ft_process.cwd_shared) /* in a sandbox, too: it may be another thread's */
         known = 0;
-    if (ft_process.sandboxed || (known != 0 && !ft_thread.vfork_moved))
+    if (ft_is_shut_in() || (known != 0 && !ft_thread.vfork_moved))
         return ft_thread.vfork_moved ? 0 : known;
     if (ft_thread.vfork_depth != 0)
         return cwd_of_vfork_child();
@@ -231,7 +231,7 @@ static int is_wanted(int dirfd, const char *path, size_t n)
     const char *before;
     if (is_absolute && ft_root_before(path, n, &before) == 0 && ft_glob_is_squeezed(path, n))
         return ft_settings_wants(path, n);
-    if (ft_process.sandboxed || ft_thread.vfork_depth != 0)
+    if (ft_is_shut_in() || ft_thread.vfork_depth != 0)
         return is_absolute ? ft_settings_wants(path, n) : 1;
     struct scratch *taken = scratch_get(__builtin_frame_address(0));
     if (taken == NULL)
@@ -293,7 +293,7 @@ static uint8_t kind_of(unsigned mode, uint64_t major)
 void ft_name_inode(int fd, struct ft_inode *inode)
 {
     *inode = (struct ft_inode){.kind = FT_FILE_WIRE_UNKNOWN};
-    if (ft_process.sandboxed)
+    if (ft_is_shut_in())
         return;
     struct statx st;
     if (ft_sys(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_BTIME, &st) != 0)
@@ -353,6 +353,6 @@ uint32_t ft_name_descriptor(int fd, struct ft_inode *inode)
 void ft_name_again(uint32_t file, int fd)
 {
     struct ft_inode inode;
-    if (file >= FT_FILE_FIRST && file != FT_FILE_EXCLUDED && fd >= 0 && !ft_process.sandboxed)
+    if (file >= FT_FILE_FIRST && file != FT_FILE_EXCLUDED && fd >= 0 && !ft_is_shut_in())
         name_descriptor(file, fd, &inode);
 }

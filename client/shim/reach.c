@@ -14,7 +14,7 @@ static int is_page_readable(uintptr_t address)
     static const struct timespec no_such_time = {.tv_nsec = -1};
     enum { MASK_BYTES = 8 };
     uintptr_t word = address & ~(uintptr_t)(MASK_BYTES - 1);
-    if (ft_process.sandboxed || word == 0) /* no mask at all would be no look */
+    if (ft_is_shut_in() || word == 0) /* no mask at all would be no look */
         return 0;
     return ft_sys(SYS_rt_sigtimedwait, word, 0, &no_such_time, MASK_BYTES) != -EFAULT;
 }

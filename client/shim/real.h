@@ -9,6 +9,8 @@
 #include "client/shim/shim.h"
 
 typedef void ft_function(void);
+/* syscall(2), and what stands before it here: it looks at the result of a call that matters. */
+typedef long ft_raw_function(long number, ...);
 
 /* By call id; NULL: not looked up yet. */
 extern ft_function *ft_real_table[];

@@ -70,7 +70,7 @@ static void raise_word(uint32_t *word, uint32_t value)
 
 int ft_populate(void *from, size_t bytes)
 {
-    if (ft_process.sandboxed)
+    if (ft_is_shut_in())
         return -EPERM;
     long error = ft_sys(SYS_madvise, from, bytes, FT_MADV_POPULATE_WRITE);
     if (error != -EINVAL)
@@ -158,7 +158,8 @@ static uint32_t grow(const struct ft_writer *writer, uint64_t now, uint8_t first
 {
     /* In this order: has_room is in place when was_room_asked is. */
     uint8_t was_asked = __atomic_load_n(&ft_process.was_room_asked, __ATOMIC_ACQUIRE);
-    if (ft_process.sandboxed || now < ft_process.growth_retry_ticks || (was_asked != 0 && !may_grow()))
+    if (ft_is_shut_in() || ft_process.daemon_grows || now < ft_process.growth_retry_ticks ||
+        (was_asked != 0 && !may_grow()))
         return FT_NO_CHUNK;
     uint64_t before = ft_block_signals();
     uint32_t first = FT_NO_CHUNK;

@@ -46,7 +46,7 @@ static struct ft_root *prepare(const char *path)
 {
     static struct ft_root *pages[2];
     struct ft_reach reach = {0};
-    if (ft_process.sandboxed || ft_thread.vfork_depth != 0 || path == NULL ||
+    if (ft_is_shut_in() || ft_thread.vfork_depth != 0 || path == NULL ||
         !ft_reach_text(&reach, path, FT_PATH_KEPT_BYTES))
         return NULL;
     ft_name_cwd();

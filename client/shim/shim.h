@@ -36,7 +36,7 @@ enum ft_why {
     FT_WHY_CLOCK = 8,  /* the kernel does not trust the counter: clock_gettime */
     FT_WHY_FILES = 16, /* another process may change our descriptors: each is asked for at each use */
     FT_WHY_APART = 32, /* its descriptors are not those of the other threads: it leaves their table alone (apart.h) */
-    FT_WHY_DISPATCH = 64, /* its system calls are dispatched to the program: ft_process.sandboxed (sandbox.c) */
+    FT_WHY_DISPATCH = 64, /* its system calls are dispatched to the program (sandbox.c) */
     FT_WHY_UNSURE = 128,  /* its descriptors may be its own or those of the others: what it changes is unknown to all */
 };
 
@@ -58,8 +58,9 @@ struct ft_writer {
 
 /* What entering sandboxes has added to the counts of that name. */
 struct ft_sandbox {
-    uint32_t closed; /* ft_process.sandboxed */
-    uint32_t coarse; /* of the thread and of the process */
+    uint32_t closed;       /* ft_process.sandboxed */
+    uint16_t coarse;       /* of the thread and of the process */
+    uint8_t is_dispatched; /* FT_WHY_DISPATCH */
 };
 
 /* A vfork child may vfork: levels that are told apart; deeper ones count as the last. */
@@ -71,9 +72,10 @@ struct ft_thread {
     uint8_t vfork_depth;
     uint16_t why; /* enum ft_why */
     uint32_t tid;
-    uint8_t is_recording; /* see ft_recording_begin */
-    uint8_t vfork_moved;  /* the vfork child changed its working directory */
-    uint32_t coarse;      /* FT_WHY_COARSE: for how many reasons */
+    uint8_t is_recording;  /* see ft_recording_begin */
+    uint8_t vfork_moved;   /* the vfork child changed its working directory */
+    uint8_t vfork_renamed; /* it renamed what may be a directory */
+    uint32_t coarse;       /* FT_WHY_COARSE: for how many reasons */
     struct ft_writer *writer;
     struct ft_line *line;
     const void *call_frame; /* frame of the call that the line shows as running */
@@ -143,6 +145,7 @@ struct ft_process {
     uint8_t files_shared;    /* with another process that runs (clone with CLONE_FILES) */
     uint8_t files_apart;     /* some thread has descriptors of its own: who starts later may be that one's */
     uint8_t cwd_shared;      /* the same (CLONE_FS), or some threads have one of their own: asked for at each use */
+    uint8_t daemon_grows;    /* the ring: some thread is dispatched, or was */
     uint8_t want_start_time; /* the policy asks for it */
     uint8_t is_interrupted;  /* in a forked child: a record of its parent's was begun, and goes on here */
     uint8_t was_room_asked;  /* for what the groups leave, by ourselves (headroom.h) */
@@ -162,6 +165,12 @@ struct ft_process {
 extern __thread struct ft_thread ft_thread;
 extern union ft_wiped_page ft_wiped_page;
 extern struct ft_process ft_process;
+
+/* 1: no system call of ours in this thread; under a filter in none. */
+static inline int ft_is_shut_in(void)
+{
+    return ft_process.sandboxed != 0 || (ft_thread.why & FT_WHY_DISPATCH) != 0;
+}
 
 /* Off the hot path: where there never was a segment, the other page is not touched. */
 static inline int ft_is_attached(void)
@@ -248,8 +257,6 @@ long ft_hello_inherit(int memfd);
 
 /* sandbox.c. Takes back what entering counted, in the thread that entered. */
 void ft_sandbox_leave(const struct ft_sandbox *entered);
-/* The same where a raw system call is about to do it. */
-void ft_sandbox_note_syscall(long number, long a, long b);
 
 /* thread.c. A line for this thread; 0 or -errno. */
 int ft_thread_start(void);

@@ -188,8 +188,7 @@ void ft_stdio_end_input(struct ft_stdio *io, unsigned call, long result, uint64_
 /* Where a stream that reads byte by byte is: next to its own system calls, two more are no cost. */
 static int64_t unbuffered_position(const FILE *stream)
 {
-    if (stream == NULL || ft_stdio_descriptor(stream) < 0 || !(stream->_flags & STREAM_UNBUFFERED) ||
-        ft_process.sandboxed)
+    if (stream == NULL || ft_stdio_descriptor(stream) < 0 || !(stream->_flags & STREAM_UNBUFFERED) || ft_is_shut_in())
         return -1;
     return ft_sys(SYS_lseek, stream->_fileno, 0, SEEK_CUR);
 }
@@ -234,7 +233,7 @@ void ft_stdio_end_scan(struct ft_stdio *io, unsigned call, long result)
 static uint64_t read_and_forgotten(const FILE *stream)
 {
     int64_t block = stream->_IO_buf_end - stream->_IO_buf_base, place = stream->_offset;
-    if (block <= 1 || place % block == 0 || (stream->_flags & STREAM_NO_READS) || ft_process.sandboxed)
+    if (block <= 1 || place % block == 0 || (stream->_flags & STREAM_NO_READS) || ft_is_shut_in())
         return 0;
     struct statx st;
     if (ft_sys(SYS_statx, stream->_fileno, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &st) != 0)

@@ -84,7 +84,7 @@ static uint32_t inherit_line(uint32_t tid)
         used = ft_process.lines_max;
     if (used <= 1)
         return 0;
-    if (ft_process.sandboxed)
+    if (ft_is_shut_in())
         return line_of_same_storage(used, tid);
     for (int i = 0; i < 4; i++) {
         uint32_t index = 1 + __atomic_fetch_add(&ft_process.lines_hand, 1, __ATOMIC_RELAXED) % (used - 1);
@@ -181,7 +181,7 @@ static uint32_t new_line(uint32_t tid)
 int ft_thread_start(void)
 {
     struct ft_thread *thread = &ft_thread;
-    uint32_t tid = ft_process.sandboxed ? 0 : (uint32_t)ft_sys(SYS_gettid);
+    uint32_t tid = ft_is_shut_in() ? 0 : (uint32_t)ft_sys(SYS_gettid);
     uint32_t index = inherit_line(tid);
     int is_inherited = index != 0;
     if (!is_inherited)

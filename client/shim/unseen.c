@@ -7,7 +7,7 @@
 #include "client/shim/levels.h"
 #include "client/shim/name.h"
 #include "client/shim/reach.h"
-#include "client/shim/real.h"
+#include "client/shim/sandbox.h"
 #include "client/shim/shapes.h"
 #include "client/shim/uring.h"
 
@@ -50,7 +50,7 @@ static int begins_with(const char *path, const char *prefix)
 static int is_about_kernel(long number, long a, long b)
 {
     struct statfs where;
-    if (ft_process.sandboxed || ft_wiped.base == 0 || ft_thread.vfork_depth != 0 ||
+    if (ft_is_shut_in() || ft_wiped.base == 0 || ft_thread.vfork_depth != 0 ||
         __atomic_load_n(&ft_hello()->gap_count[FT_SHIM_GAP_RAW_SYSCALL], __ATOMIC_RELAXED) != 0)
         return 0;
     switch (number) {
@@ -69,7 +69,7 @@ static int is_about_kernel(long number, long a, long b)
 }
 
 /* Descriptors that the raw call takes away; what it gives is found at first use. */
-static void note_closed(long number, long a, long b, long c)
+static void note_closed(long number, long a, long b)
 {
     switch (number) {
     case SYS_close:
@@ -81,12 +81,6 @@ static void note_closed(long number, long a, long b, long c)
 #ifdef SYS_dup2
     case SYS_dup2:
         ft_fd_closing((int)b);
-        break;
-#endif
-#ifdef SYS_close_range
-    case SYS_close_range:
-        if (!(c & ~(long)FT_CLOSE_RANGE_UNSHARE))
-            ft_fd_closing_range((unsigned)a, (unsigned)b);
         break;
 #endif
     default:
@@ -181,15 +175,17 @@ ft_function *ft_hook_dlmopen(long space, const char *path, int flags);
 __attribute__((visibility("hidden"))) ft_function *ft_hook_syscall(long number, long a, long b, long c)
 {
     ft_function *real = ft_real(FT_CALL_ID_syscall);
-    ft_sandbox_note_syscall(number, a, b);
-    if (!ft_enter())
-        return real;
+    ft_function *sandbox = ft_sandbox_function(number, a, b, real);
+    if (sandbox != real || !ft_enter())
+        return sandbox;
     if (is_io(number) && !is_about_kernel(number, a, b))
         ft_gap(FT_SHIM_GAP_RAW_SYSCALL);
     note_process(number, a);
-    ft_apart_note_syscall(number, a, c);
+    ft_function *apart = ft_apart_function(number, real);
+    if (apart != real)
+        return apart;
     if (ft_thread.vfork_depth == 0)
-        note_closed(number, a, b, c);
+        note_closed(number, a, b);
     note_moved(number, a, b, c);
     return ft_uring_function(number, real);
 }
@@ -201,7 +197,7 @@ static int may_load(const char *path, int flags)
         return 0;
     for (size_t i = 0; path[i] != 0; i++)
         if (path[i] == '/')
-            return ft_process.sandboxed || ft_sys(SYS_faccessat, FT_AT_FDCWD, path, R_OK) == 0;
+            return ft_is_shut_in() || ft_sys(SYS_faccessat, FT_AT_FDCWD, path, R_OK) == 0;
     return 1;
 }
 

@@ -44,11 +44,9 @@ static struct ring *add(int fd, int is_ours)
     return ring;
 }
 
-typedef long raw_function(long, ...);
-
 static long setup_ring(long number, long entries, long parameters)
 {
-    raw_function *real = (raw_function *)ft_real(FT_CALL_ID_syscall);
+    ft_raw_function *real = (ft_raw_function *)ft_real(FT_CALL_ID_syscall);
     long r = real(number, entries, parameters);
     if (r >= 0 && ft_enter())
         add((int)r, 1);
@@ -57,7 +55,7 @@ static long setup_ring(long number, long entries, long parameters)
 
 static long enter_ring(long number, long fd, long submitted, long completed, long flags, long argument, long size)
 {
-    raw_function *real = (raw_function *)ft_real(FT_CALL_ID_syscall);
+    ft_raw_function *real = (ft_raw_function *)ft_real(FT_CALL_ID_syscall);
     long r = real(number, fd, submitted, completed, flags, argument, size);
     if (r <= 0 || (unsigned)submitted == 0 || (flags & ENTER_REGISTERED) || !ft_enter())
         return r;
@@ -118,7 +116,7 @@ static uint64_t taken_from(int ring)
 
 void ft_uring_closing(unsigned first, unsigned last)
 {
-    if (ft_process.sandboxed || ft_thread.vfork_depth != 0 || ft_wiped.base == 0)
+    if (ft_is_shut_in() || ft_thread.vfork_depth != 0 || ft_wiped.base == 0)
         return;
     for (uint32_t i = 0; i < ft_uring_rings && i < RINGS_MAX; i++) {
         struct ring *ring = &rings[i];

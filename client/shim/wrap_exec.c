@@ -24,7 +24,7 @@ static int is_readable(const char *path)
     if (path == NULL)
         return 0;
     struct ft_reach reach = {0};
-    return ft_process.sandboxed || ft_reach_text(&reach, path, FT_PATH_KEPT_BYTES);
+    return ft_is_shut_in() || ft_reach_text(&reach, path, FT_PATH_KEPT_BYTES);
 }
 
 /* The arguments are changed for that time, not copied: programs exec from small stacks. */
@@ -63,7 +63,7 @@ enum { STACK_BYTES_MAX = 4096 };
     if (ft_environment_check(&environment_, list)) {                                                      \
         size_t entries_ = ft_environment_entries(&environment_) * sizeof(char *);                         \
         list_bytes_ = entries_ + environment_.preload_bytes + 1;                                          \
-        int is_small_ = list_bytes_ <= STACK_BYTES_MAX || ft_process.sandboxed;                           \
+        int is_small_ = list_bytes_ <= STACK_BYTES_MAX || ft_is_shut_in();                                \
         char *room_ = is_small_ ? __builtin_alloca(list_bytes_) : ft_environment_take_pages(list_bytes_); \
         pages_ = is_small_ ? NULL : room_;                                                                \
         if (room_ == NULL) {                                                                              \
@@ -98,7 +98,7 @@ static const char *find_program(const char *name, char *to, size_t room)
 /* Of a call that searches PATH: the name is relative to nothing, and what it will find becomes the second file. */
 static void note_search(struct ft_args *args, char *to, size_t room)
 {
-    if (ft_process.sandboxed || !is_readable(args->path))
+    if (ft_is_shut_in() || !is_readable(args->path))
         return;
     for (size_t i = 0; args->path[i] != 0; i++)
         if (args->path[i] == '/')
@@ -122,7 +122,7 @@ static void note_search(struct ft_args *args, char *to, size_t room)
 /* A vfork child's own descriptors stand in no table: what one of them leads to becomes the second file. */
 static void note_descriptor(struct ft_args *args, int fd, const char *path, char *to, size_t room)
 {
-    if (ft_process.sandboxed || ft_thread.vfork_depth == 0 || fd < 0 || (path != NULL && !is_readable(path)))
+    if (ft_is_shut_in() || ft_thread.vfork_depth == 0 || fd < 0 || (path != NULL && !is_readable(path)))
         return;
     size_t n = path != NULL ? ft_length_most(path, room) : 0;
     long folder = n > 0 && path[0] == '/' ? 0 : ft_name_readlink(fd, to, room);

@@ -82,12 +82,9 @@ FT_EXPORT(int, close_range, (unsigned first, unsigned last, int flags))
     const struct ft_args args = {ARG(flags), RET(STATUS)};
     struct ft_call_state state;
     ft_path_begin(&state, FT_CALL_ID_close_range);
-    uint16_t why_before = flags & FT_CLOSE_RANGE_UNSHARE ? ft_apart_begin_take() : 0;
-    if (!(flags & ~FT_CLOSE_RANGE_UNSHARE) && first <= last) /* else it marks them, or knows not what to do */
-        ft_fd_closing_range(first, last);
+    uint16_t why_before = ft_apart_begin_close_range(first, last, flags);
     int r = real(first, last, flags);
-    if (flags & FT_CLOSE_RANGE_UNSHARE)
-        ft_apart_end_take(why_before, r == 0);
+    ft_apart_end_close_range(flags, why_before, r == 0);
     ft_path_end(&state, FT_CALL_ID_close_range, &args, r);
     return r;
 }
@@ -284,20 +281,11 @@ FT_EXPORT(int, openpty, (int *main, int *other, char *name, const void *attribut
     return r;
 }
 
-/* The working directory is asked for again when a relative name needs it. A vfork child's is its own. */
-static void forget_cwd(void)
-{
-    if (ft_thread.vfork_depth == 0)
-        __atomic_store_n(&ft_process.cwd_file, 0, __ATOMIC_RELAXED);
-    else
-        ft_thread.vfork_moved = 1;
-}
-
 static void end_chdir(struct ft_call_state *state, unsigned call, const struct ft_args *args, int r)
 {
     ft_path_end(state, call, args, r);
     if (r == 0)
-        forget_cwd();
+        ft_apart_moved();
 }
 
 FT_EXPORT(int, chdir, (const char *path))
@@ -310,7 +298,7 @@ FT_EXPORT(int, chdir, (const char *path))
     int r = real(path);
     /* where the directory is asked for at each use, it is the new one by now */
     const struct ft_args args = {
-        PATH(r == 0 && path[0] != '/' && ft_process.cwd_shared && !ft_process.sandboxed ? "." : path), RET(STATUS)};
+        PATH(r == 0 && path[0] != '/' && ft_process.cwd_shared && !ft_is_shut_in() ? "." : path), RET(STATUS)};
     end_chdir(&state, FT_CALL_ID_chdir, &args, r);
     return r;
 }
@@ -326,6 +314,6 @@ FT_EXPORT(int, fchdir, (int fd))
     int r = real(fd);
     ft_end(&state, FT_CALL_ID_fchdir, &args, r);
     if (r == 0)
-        forget_cwd();
+        ft_apart_moved();
     return r;
 }

@@ -40,6 +40,7 @@ static void enter_vfork(void)
     __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
     if (thread->vfork_depth++ == 0) {
         thread->vfork_moved = 0;
+        thread->vfork_renamed = 0;
         thread->vfork_touched = 0;
         thread->vfork_call = thread->line->call;
         thread->vfork_sandbox = (struct ft_sandbox){0};
@@ -59,7 +60,7 @@ int ft_vfork_is_announced(void)
 
 void ft_vfork_announce(void)
 {
-    uint32_t child = ft_process.sandboxed ? 0 : (uint32_t)ft_sys(SYS_getpid);
+    uint32_t child = ft_is_shut_in() ? 0 : (uint32_t)ft_sys(SYS_getpid);
     ft_thread.vfork_announced |= (uint8_t)(1u << vfork_level());
     ft_thread.writer->vfork_pid = child != 0 ? child : UINT32_MAX;
     publish_vfork(1, child);
@@ -80,9 +81,11 @@ static void leave_vfork(long child)
         thread->why &= (uint16_t)~FT_WHY_VFORK;
         if (thread->why == 0)
             thread->mode = FT_MODE_ON;
+        if (thread->vfork_renamed)
+            ft_fd_forget_directories();
     } else {
         thread->line->call = 0;
-        thread->writer->vfork_pid = ft_process.sandboxed ? UINT32_MAX : (uint32_t)ft_sys(SYS_getpid);
+        thread->writer->vfork_pid = ft_is_shut_in() ? UINT32_MAX : (uint32_t)ft_sys(SYS_getpid);
     }
     if (was_announced)
         publish_vfork(0, child > 0 ? (uint32_t)child : 0);

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+import counted
 import harness
 
 
@@ -36,20 +37,40 @@ def test_an_image_executed_under_a_filter_lives(tap):
     assert trace.gaps("sandbox"), trace.summary()["gaps"]
 
 
-@pytest.mark.parametrize("meanwhile", [[], ["filter"], ["tsc"]], ids=["alone", "filter", "tsc"])
-def test_system_calls_that_are_dispatched_to_the_program(tap, meanwhile):
-    """None of ours is among them; when that has ended, names are asked for again, but not under what came meanwhile and stays."""
-    plain = tap.plain([harness.program("dispatch"), *meanwhile])
+@pytest.mark.parametrize("how", ["", "filter", "tsc", "raw", "twice", "thread", "exec"])
+def test_system_calls_that_are_dispatched_to_the_program(tap, how):
+    """None of ours is among them; once that has ended, or in another thread or process, names are asked for, but not under what
+    came meanwhile and stays."""
+    argv = [harness.program("dispatch"), *how.split()]
+    plain = tap.plain(argv)
     harness.needs(plain.returncode != 77, "this kernel dispatches no system calls")
-    assert plain.same() == (0, b"0 0\n", b"")
-    trace = tap.run([harness.program("dispatch"), *meanwhile])
-    assert trace.ran.stdout == b"0 0\n"
+    assert plain.same() == (0, b"0 0\n" + b"x" * (how == "exec"), b"")
+    trace = tap.run(argv)
+    assert trace.ran.stdout == plain.stdout
     for kind in ("inside", "after"):
         names = [os.path.basename(e["path"]) for e in trace.events(name="write") if f"/{kind}-" in (e["path"] or "")]
         assert names == [f"{kind}-{i}" for i in range(50)]
-    assert trace.file(tap.work / "after-7")["kind"] == ("regular" if meanwhile != ["filter"] else "unknown")
-    assert (tap.work / "child-0").stat().st_size == 1 and trace.count(name="open", path=str(tap.work / "child-0")) == 0
-    assert len(trace.processes()) == 1 and trace.gaps("sandbox"), trace.gaps()
+    assert trace.file(tap.work / "inside-7")["kind"] == "unknown"
+    assert trace.file(tap.work / "after-7")["kind"] == ("unknown" if how in ("filter", "exec") else "regular")
+    assert trace.count(name="open", path=str(tap.work / "child-0")) == 1 and trace.file(tap.work / "child-0")["kind"] == "regular"
+    assert len(trace.processes()) == 2 + (how == "exec")
+    assert {gap["kind"]: gap["count"] for gap in trace.gaps()} == {"sandbox": 2 if how == "filter" else 1}
+
+
+def test_what_fails_shuts_nothing_in(tap):
+    """Nor does it make the directory one that must be asked for at each use."""
+    argv = [harness.program("refused")]
+    plain = tap.plain(argv)
+    assert (plain.returncode, plain.stderr) == (0, b""), plain
+    for path in tap.work.iterdir():
+        path.unlink()
+    trace = tap.run(argv)
+    assert trace.ran.stdout == plain.stdout
+    counts = counted.said(trace)
+    assert {name: trace.count(name="write", path=str(tap.work / name)) for name in counts} == counts
+    assert not trace.gaps("sandbox"), trace.gaps()
+    assert trace.file(tap.work / "after")["kind"] == "regular"
+    assert [os.path.basename(p["exe"]) for p in trace.processes()].count("touch") == 2
 
 
 @pytest.mark.parametrize("how", ["plain", "enter", "stay"])

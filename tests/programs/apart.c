@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// apart cwd|raw-cwd|files|raw-files|range|raw-range|leader|raw-chdir|setns|failed-range|raw-failed|inner|once|filtered: threads with a
-// directory or descriptors of their own, and what else makes the kernel's answers those of one thread. Each file is written as many
+// apart cwd|raw-cwd|files|raw-files|range|raw-range|leader|raw-chdir|raw-filter|raw-rename|setns|failed-range|raw-failed|inner|once|
+// filtered|renames: threads with a directory or descriptors of their own, and what else makes the kernel's answers those of one thread. Each file is written as many
 // bytes as its name has. 77: not allowed here, or this kernel has it not.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static pthread_barrier_t together;
@@ -196,6 +197,13 @@ static void *move_under_filter(void *unused)
     return unused;
 }
 
+static void put_in_filter(void)
+{
+    struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {1, code};
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
 /* Under a filter nobody asks the kernel whose directory is which. */
 static void filtered(void)
 {
@@ -206,9 +214,7 @@ static void filtered(void)
     must(pthread_create(&thread, NULL, move_under_filter, NULL) == 0);
     pthread_barrier_wait(&together);
     access("known", R_OK); // the directory that was asked for last is this thread's
-    struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog program = {1, code};
-    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    put_in_filter();
     pthread_barrier_wait(&together);
     pthread_join(thread, NULL);
     must(chdir("two") == 0);
@@ -248,6 +254,49 @@ static void raw_chdir(void)
     write_all("after");
 }
 
+/* What failed has moved nobody, and who moved is where it is: so it is known under a filter, too, where nobody can ask. */
+static void raw_filter(void)
+{
+    mkdir("one", 0700);
+    must(syscall(SYS_setns, -1, 0) != 0 && syscall(SYS_chdir, "none") != 0 && syscall(SYS_fchdir, -1) != 0);
+    must(syscall(SYS_chdir, "one") == 0);
+    put_in_filter();
+    write_all("inside");
+}
+
+static int folder;
+
+static void *rename_folder(void *is_raw)
+{
+    if (is_raw)
+        must(syscall(SYS_renameat2, AT_FDCWD, "one", AT_FDCWD, "two", 0) == 0);
+    else {
+        take(CLONE_FILES);
+        must(rename("one", "two") == 0);
+    }
+    return NULL;
+}
+
+/* A folder that is open has its new name for all, whoever gave it: here a thread that has descriptors of its own. */
+static void renamed(int is_raw)
+{
+    pthread_t thread;
+    mkdir("one", 0700);
+    folder = open("one", O_RDONLY | O_DIRECTORY);
+    must(pthread_create(&thread, NULL, rename_folder, is_raw ? &folder : NULL) == 0 && pthread_join(thread, NULL) == 0);
+    int below = openat(folder, "below", O_CREAT | O_WRONLY, 0600);
+    put(below, "below");
+    if (is_raw)
+        return;
+    pid_t pid = vfork();
+    if (pid == 0) {
+        rename("two", "three");
+        _exit(0);
+    }
+    must(pid > 0 && waitpid(pid, NULL, 0) == pid);
+    put(openat(folder, "third", O_CREAT | O_WRONLY, 0600), "third");
+}
+
 /* Into the mount namespace that it is in: the directory is its root then. */
 static void set_namespace(void)
 {
@@ -268,6 +317,10 @@ int main(int argc, char **argv)
         leader();
     else if (!strcmp(how, "raw-chdir"))
         raw_chdir();
+    else if (!strcmp(how, "raw-filter"))
+        raw_filter();
+    else if (!strcmp(how, "raw-rename") || !strcmp(how, "renames"))
+        renamed(how[0] == 'r' && how[1] == 'a');
     else if (!strcmp(how, "setns"))
         set_namespace();
     else if (!strcmp(how, "failed-range") || !strcmp(how, "raw-failed"))

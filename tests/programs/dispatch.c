@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// dispatch [filter|tsc]: system calls from other code than the C library's come back as SIGSYS (as for emulators), of which there
-// are none; then no more, and a child in which there never were any. Prints how many came back. Meanwhile it puts in a filter that
-// kills what a tracer might want, or gives up the time stamp counter: these stay.
+// dispatch [filter|tsc|raw|twice|thread|exec]: system calls from other code than the C library's come back as SIGSYS (as for
+// emulators), of which there are none; then no more, and a child in which there never were any. Prints how many came back.
+//   filter, tsc: meanwhile it puts in a filter that kills what a tracer might want, or gives up the time stamp counter: these stay
+//   raw: by syscall(2)     twice: a second time, in the same way     thread: in a thread that ends with it
+//   exec: another image is executed in the end, while it is so
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,6 +22,7 @@ enum { SET_DISPATCH = 59, DISPATCH_OFF = 0, DISPATCH_ON = 1, BLOCKS = 1, FILES =
 
 static volatile char selector; // read by the kernel
 static volatile int came_back;
+static const char *how;
 
 static void handle(int number)
 {
@@ -62,23 +66,49 @@ static int filter(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-static int shut_in(const char *how)
+static int shut_in(void)
 {
     if (!strcmp(how, "filter"))
         return filter();
     return !strcmp(how, "tsc") && prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 }
 
-int main(int argc, char **argv)
+static long set_dispatch(int is_on, unsigned long begin, unsigned long bytes)
+{
+    volatile char *where = is_on ? &selector : NULL;
+    return strcmp(how, "raw") ? prctl(SET_DISPATCH, is_on, begin, bytes, where)
+                              : syscall(SYS_prctl, SET_DISPATCH, is_on, begin, bytes, where);
+}
+
+static void *begin_dispatch(void *unused)
 {
     unsigned long begin, end;
-    int status = 0;
-    signal(SIGSYS, handle);
-    if (!find_libc(&begin, &end) || prctl(SET_DISPATCH, DISPATCH_ON, begin, end - begin, &selector) != 0)
-        return 77;
+    if (!find_libc(&begin, &end) || set_dispatch(DISPATCH_ON, begin, end - begin) != 0)
+        _exit(77);
+    if (!strcmp(how, "twice") && set_dispatch(DISPATCH_ON, begin, end - begin) != 0)
+        _exit(6);
     selector = BLOCKS;
     for (int i = 0; i < FILES; i++)
         write_file("inside", i);
+    return unused;
+}
+
+static void begin_in_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, begin_dispatch, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        _exit(7);
+}
+
+int main(int argc, char **argv)
+{
+    int status = 0;
+    how = argc > 1 ? argv[1] : "";
+    signal(SIGSYS, handle);
+    if (!strcmp(how, "thread"))
+        begin_in_thread();
+    else
+        begin_dispatch(NULL);
     pid_t child = fork();
     if (child == 0) {
         write_file("child", 0);
@@ -87,12 +117,15 @@ int main(int argc, char **argv)
     if (child < 0 || waitpid(child, &status, 0) != child)
         return 2;
     selector = 0;
-    if (shut_in(argc > 1 ? argv[1] : ""))
+    if (shut_in())
         return 5;
-    if (prctl(SET_DISPATCH, DISPATCH_OFF, 0, 0, 0) != 0)
+    if (strcmp(how, "thread") && strcmp(how, "exec") && set_dispatch(DISPATCH_OFF, 0, 0) != 0)
         return 4;
     for (int i = 0; i < FILES; i++)
         write_file("after", i);
     printf("%d %d\n", came_back, status);
+    fflush(stdout);
+    if (!strcmp(how, "exec"))
+        execl("/bin/cat", "cat", "after-0", (char *)NULL);
     return 0;
 }
