@@ -63,12 +63,23 @@ static void end_rare(struct ft_call_state *state, unsigned call, const struct ft
     ft_end_slow(state, call, &outcome);
 }
 
+/* No record; but what it did to other descriptors it did. */
+static void end_excluded(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result)
+{
+    struct ft_call_state rare = *state;
+    rare.file = FT_FILE_EXCLUDED;
+    if (args->has_fd2 || args->opens || args->message != NULL || args->messages != NULL)
+        end_rare(&rare, call, args, result, 0, -1);
+}
+
 void ft_end(const struct ft_call_state *state, unsigned call, const struct ft_args *args, long result)
 {
     uint64_t end = ft_end_clock(state);
     int64_t position;
-    if (ft_unlikely(state->excluded))
+    if (ft_unlikely(state->excluded)) {
+        end_excluded(state, call, args, result);
         return;
+    }
     if (ft_likely(ft_thread.mode == FT_MODE_ON)) {
         if (ft_end_fast(state, call, args, result, end, &position))
             return;
@@ -325,7 +336,7 @@ void ft_note_opened(const struct ft_call_state *state, struct ft_outcome *o, int
         return;
     }
     if (state->file == FT_FILE_EXCLUDED) {
-        ft_fd_opened(fd, FT_FILE_EXCLUDED, FT_FILE_WIRE_UNKNOWN, -1, 0);
+        ft_fd_opened(fd, FT_FILE_EXCLUDED, flags & O_DIRECTORY ? FT_FILE_WIRE_DIRECTORY : FT_FILE_WIRE_UNKNOWN, -1, 0);
         return;
     }
     if ((flags & O_TMPFILE) == O_TMPFILE) { /* the path is its directory's; it has a name of the kernel's */
@@ -376,11 +387,11 @@ void ft_end_slow(struct ft_call_state *state, unsigned call, struct ft_outcome *
         ft_fd_untrack(a->fd);
     if ((a->message != NULL || a->messages != NULL) && o->result >= 0)
         ft_passed_note(a, o);
-    if (state->file == FT_FILE_EXCLUDED)
-        return;
-    if (a->has_fd2)
-        note_transfer(state, o, call);
-    ft_record(state, call, o);
     if (a->renames && o->error == 0)
         ft_fd_forget_directories();
+    if (a->has_fd2)
+        note_transfer(state, o, call);
+    if (state->file == FT_FILE_EXCLUDED)
+        return;
+    ft_record(state, call, o);
 }

@@ -78,3 +78,42 @@ def test_long_variables_come_back_too(tap):
     trace = tap.run(["/usr/bin/python3", "-c", code], env={"FLOWTAP_EXCLUDE": long})
     assert f"FLOWTAP_EXCLUDE={long}".encode() in trace.ran.stdout.splitlines()
     assert trace.image("/env")["settings_ignored"] == 0
+
+
+RENAMED = """
+import os
+for name in ("one", "two"):
+    os.mkdir(name)
+    globals()[name] = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+    os.fsync(globals()[name])
+os.rename("one", "seen")
+os.rename("two", "hidden")
+os.fsync(one)
+os.fsync(two)
+"""
+
+
+def test_a_folder_that_is_renamed_is_chosen_by_its_new_name(tap):
+    trace = tap.run(["/usr/bin/python3", "-c", RENAMED], options=["--exclude", f"{tap.work}/one", "--exclude", f"{tap.work}/hidden"])
+    assert [e["path"] for e in trace.events(name="fsync")] == [str(tap.work / "two"), str(tap.work / "seen")]
+
+
+MOVED = """
+import os
+source, target = os.open("source", os.O_RDONLY), os.open("target", os.O_WRONLY | os.O_CREAT)
+os.write(target, b"12")
+os.{call}
+os.write(target, b"34")
+"""
+
+
+@pytest.mark.parametrize("call", ["sendfile(target, source, None, 10)", "copy_file_range(source, target, 10)"])
+@pytest.mark.parametrize("hidden", ["source", "target"])
+def test_positions_beside_an_excluded_file(tap, call, hidden):
+    """What moves the position of a file that is seen is not seen by itself."""
+    (tap.work / "source").write_bytes(b"0123456789" * 2)
+    script = MOVED.replace("{call}", call) + "os.read(source, 1)\n"
+    trace = tap.run(["/usr/bin/python3", "-c", script], options=["--exclude", f"{tap.work}/{hidden}"])
+    seen_at = [(e["name"], e["offset"]) for e in trace.events() if e["name"] in ("read", "write") and e["path"] == str(tap.work / "source")]
+    written_at = [e["offset"] for e in trace.events(name="write") if e["path"] == str(tap.work / "target")]
+    assert (seen_at, written_at) == (([], [0, 12]) if hidden == "source" else ([("read", 10)], []))
