@@ -135,7 +135,7 @@ struct ft_head {
     uint32_t totals_copies;  /* copies of the totals in use, 1 to 4 */
     uint32_t names_lost;     /* definitions that found no slot and were not repeated */
     uint32_t settings_ignored;
-    uint32_t sandbox; /* 0, or 1: a seccomp filter; 2: strict mode; 3: no counter; 4: calls of a thread are or were dispatched */
+    uint32_t sandbox; /* 0, or 1: a seccomp filter; 2: strict mode; 3: no counter; 4: a thread is or was dispatched */
     uint8_t chunk_state[FT_CHUNKS_MAX];
 };
 
