@@ -223,6 +223,16 @@ static inline __attribute__((always_inline)) void decode_row(struct ft_trace_dec
         ft_shape_set_offset(&state->slots[decoder->file[i] % FT_SHAPE_SLOTS], has, offset, bytes, size);
 }
 
+// Whether a shape has something told that is decoded always.
+static inline bool tells(unsigned shape)
+{
+    bool has = false;
+
+    for (size_t k = 0; k < SHAPED_COUNT; k++)
+        has |= shaped[k].fields == 0 && field(shape, shaped[k].at, shaped[k].mask) == shaped[k].told;
+    return has;
+}
+
 // Rows from i on that have the call and the shape of the row before, and nothing
 // told, have its values too (offset, arg and fd aside): loops are full of them.
 // Returns the first that is not such.
@@ -230,14 +240,39 @@ static inline size_t repeat_row(struct ft_trace_decoder *decoder, const uint16_t
 {
     unsigned shape = decoder->shapes[i - 1];
 
-    for (size_t k = 0; k < SHAPED_COUNT; k++)
-        if (shaped[k].fields == 0 && field(shape, shaped[k].at, shaped[k].mask) == shaped[k].told)
-            return i;
+    if (tells(shape))
+        return i;
     for (; i < last && decoder->shapes[i] == shape && call[i] == call[i - 1]; i++) {
         decoder->bytes[i] = decoder->bytes[i - 1];
         decoder->err[i] = decoder->err[i - 1];
         decoder->has[i] = decoder->has[i - 1];
         decoder->file2[i] = 0;
+    }
+    return i;
+}
+
+// The same where offsets are wanted, too: rows that go on, or back, or say where, in their files.
+static inline size_t repeat_row_at(struct ft_trace_decoder *decoder, const uint16_t *call, size_t i, size_t last,
+                                   struct told *told)
+{
+    unsigned shape = decoder->shapes[i - 1], has = ft_shape_has(shape), code = field(shape, FT_SHAPE_OFFSET_AT, 3);
+    const struct ft_shape_call *of_call = &decoder->shape.calls[call[i - 1]];
+    uint64_t bytes = decoder->bytes[i - 1], size = has & FT_HAS_SIZE ? of_call->size : 0;
+
+    // A result that is its row's own offset is another in each.
+    if (tells(shape) || field(shape, FT_SHAPE_RESULT_AT, 7) == FT_SHAPE_RESULT_OFFSET)
+        return i;
+    for (; i < last && decoder->shapes[i] == shape && call[i] == call[i - 1]; i++) {
+        struct ft_shape_slot *slot = &decoder->shape.slots[decoder->file[i] % FT_SHAPE_SLOTS];
+        uint64_t offset = offset_of(code, slot, &told->offset);
+
+        decoder->bytes[i] = bytes;
+        decoder->err[i] = decoder->err[i - 1];
+        decoder->has[i] = (uint8_t)has;
+        decoder->file2[i] = 0;
+        decoder->offset[i] = (int64_t)offset;
+        if (has & FT_HAS_OFFSET)
+            ft_shape_set_offset(slot, has, offset, bytes, size);
     }
     return i;
 }
@@ -256,6 +291,8 @@ static inline __attribute__((always_inline)) void decode_all_rows(const struct f
             i++;
             if (fields == 0)
                 i = repeat_row(decoder, decode->call, i, last);
+            else if (fields == WITH_OFFSET && i < last && decoder->shapes[i] == decoder->shapes[i - 1])
+                i = repeat_row_at(decoder, decode->call, i, last, told);
         }
     }
 }

@@ -65,14 +65,18 @@ struct ft_sweep_block ft_busy_process_block(const struct ft_busy *busy, size_t i
 static inline __attribute__((always_inline)) void ft_busy_add(struct ft_busy_writer *writer, uint64_t start,
                                                               uint64_t dur, unsigned moved, bool is_wanted)
 {
-    uint64_t keep = 0 - (uint64_t)is_wanted, dur_kept = dur & keep;
     *writer->to = ft_packed_word(writer->form, start, dur, moved);
     writer->to += is_wanted;
-    writer->moved |= moved & keep;
-    writer->sum_ns += (int64_t)dur_kept;
-    writer->moved_ns += moved ? (int64_t)dur_kept : 0;
+    writer->moved |= moved;
     writer->are_crossed |= is_wanted & (start < writer->end);
     writer->end = is_wanted ? start + dur : writer->end;
+}
+
+/* How long all of them took that were added, and those of them that moved something: whoever adds them knows. */
+static inline void ft_busy_add_times(struct ft_busy_writer *writer, uint64_t sum_ns, uint64_t moved_ns)
+{
+    writer->sum_ns += (int64_t)sum_ns;
+    writer->moved_ns += (int64_t)moved_ns;
 }
 
 #endif

@@ -49,6 +49,16 @@ static struct ft_scan_call make_call(const struct ft_trace_reader *reader, unsig
     };
 }
 
+static ft_scan_counts counts_of(bool is_open, bool is_metadata, bool is_error)
+{
+    ft_scan_counts counts = {0};
+    counts[FT_SCAN_EVENTS] = 1;
+    counts[FT_SCAN_ERRORS] = is_error;
+    counts[FT_SCAN_OPENS] = is_open && !is_error;
+    counts[FT_SCAN_METADATA] = is_metadata;
+    return counts;
+}
+
 struct ft_scan_effect ft_scan_effect_of(const struct ft_scan_call *call, unsigned file_class, unsigned file2_class,
                                         bool is_memory)
 {
@@ -57,17 +67,20 @@ struct ft_scan_effect ft_scan_effect_of(const struct ft_scan_call *call, unsigne
     unsigned kernel_sides = is_memory ? 0u : call->stream ? 1u : call->kernel_sides;
     bool is_move = moved || mask & (FT_COUNT_READ | FT_COUNT_WRITE) || kernel_sides || call->side <= FT_SIDE_WRITE ||
                    call->bytes_side <= FT_SIDE_WRITE;
+    bool is_metadata = call->side == FT_SIDE_METADATA, is_io = mask & FT_COUNT_IO;
     return (struct ft_scan_effect){
+        .counts = {counts_of(call->is_open, is_metadata, false), counts_of(call->is_open, is_metadata, true)},
+        .io_time = is_io ? UINT64_MAX : 0,
+        .metadata_time = is_metadata ? UINT64_MAX : 0,
+        .move_time = mask & (FT_COUNT_READ | FT_COUNT_WRITE) ? UINT64_MAX : 0,
         .mask = (uint8_t)mask,
         .moved = (uint8_t)moved,
         .kernel_sides = (uint8_t)kernel_sides,
         .side = call->side,
         .bytes_side = call->bytes_side,
-        .flags = (uint8_t)((mask & FT_COUNT_IO ? FT_SCAN_IS_IO : 0) |
-                           (mask == FT_COUNT_READ || mask == FT_COUNT_WRITE ? FT_SCAN_IS_REQUEST : 0) |
-                           (call->is_open ? FT_SCAN_IS_OPEN : 0) |
-                           (call->side == FT_SIDE_METADATA ? FT_SCAN_IS_METADATA : 0) |
+        .flags = (uint8_t)((mask == FT_COUNT_READ || mask == FT_COUNT_WRITE ? FT_SCAN_IS_REQUEST : 0) |
                            (is_move ? FT_SCAN_IS_MOVE : 0) | (call->reuse != FT_REUSE_NONE ? FT_SCAN_IS_NAMING : 0)),
+        .busy = (uint8_t)((mask & (FT_COUNT_READ | FT_COUNT_WRITE)) | (is_io ? FT_SCAN_BUSY : 0)),
     };
 }
 

@@ -8,11 +8,31 @@
 
 enum { ITEMS_MIN = 1024, AHEAD = 8 };
 
+static void grow(struct ft_scan_files *files)
+{
+    size_t space = files->space ? files->space * 2 : ITEMS_MIN;
+    struct ft_scan_file *items = ft_cli_memory(aligned_alloc(sizeof(*items), space * sizeof(*items)));
+    if (files->count > 0) {
+        memcpy(items, files->items, files->count * sizeof(*items));
+    }
+    memset(items + files->count, 0, (space - files->count) * sizeof(*items));
+    free(files->items);
+    files->items = items;
+    files->space = space;
+}
+
+void ft_scan_files_forget_runs(struct ft_scan_files *files)
+{
+    for (size_t i = 0; i < files->space; i++) {
+        files->items[i].run = 0;
+    }
+}
+
 void ft_scan_files_init(struct ft_scan_files *files, size_t place_count)
 {
     memset(files, 0, sizeof(*files));
-    files->place_count = place_count;
     files->places = ft_cli_alloc(place_count * sizeof(*files->places));
+    grow(files);
 }
 
 void ft_scan_files_fini(struct ft_scan_files *files)
@@ -25,11 +45,6 @@ void ft_scan_files_fini(struct ft_scan_files *files)
 
 void ft_scan_files_begin(struct ft_scan_files *files, const struct ft_entry_ref *refs, uint32_t file_max)
 {
-    if (files->stamp == UINT32_MAX >> FT_SCAN_PLACE_BITS) {
-        memset(files->places, 0, files->place_count * sizeof(*files->places));
-        files->stamp = 0;
-    }
-    files->stamp++;
     files->count = 0;
     files->moved_count = 1;
     files->refs = refs;
@@ -41,8 +56,7 @@ uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id)
     static const struct ft_entry_ref none = {.entry = FT_ENTRY_NONE, .file_class = FT_FILE_CLASS_UNKNOWN};
     const struct ft_entry_ref *ref = id <= files->file_max ? &files->refs[id] : &none;
     if (files->count == files->space) {
-        files->space = files->space ? files->space * 2 : ITEMS_MIN;
-        files->items = ft_cli_realloc(files->items, files->space, sizeof(*files->items));
+        grow(files);
     }
     files->items[files->count] =
         (struct ft_scan_file){.id = id,
@@ -53,7 +67,7 @@ uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id)
                               .is_memory = ref->is_memory,
                               .has_path_id = ref->has_path_id,
                               .first_ns = INT64_MAX};
-    files->places[id] = files->stamp << FT_SCAN_PLACE_BITS | (uint32_t)files->count;
+    files->places[id] = (uint32_t)files->count;
     return (uint32_t)files->count++;
 }
 
@@ -88,10 +102,10 @@ static void add_item(const struct ft_scan_file *item, struct ft_file_sum *to, in
     bool is_known = item->is_identified && item->first_ns != INT64_MAX;
     int64_t first_ns = is_known ? item->first_ns + realtime_offset_ns : INT64_MAX;
     to->first_ns = first_ns < to->first_ns ? first_ns : to->first_ns;
-    to->events += item->events;
-    to->errors += item->errors;
-    to->opens += item->opens;
-    to->metadata += item->metadata;
+    to->events += item->counts[FT_SCAN_EVENTS];
+    to->errors += item->counts[FT_SCAN_ERRORS];
+    to->opens += item->counts[FT_SCAN_OPENS];
+    to->metadata += item->counts[FT_SCAN_METADATA];
     to->metadata_time_ns += item->metadata_time_ns;
 }
 

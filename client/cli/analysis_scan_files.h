@@ -30,25 +30,27 @@ struct ft_scan_moved {
     uint32_t count[FT_SIDE_COUNT];
 };
 
+/* What calls add to files one by one; four numbers that are added at once. */
+enum { FT_SCAN_EVENTS, FT_SCAN_ERRORS, FT_SCAN_OPENS, FT_SCAN_METADATA, FT_SCAN_COUNTS };
+typedef uint32_t ft_scan_counts __attribute__((vector_size(FT_SCAN_COUNTS * sizeof(uint32_t))));
+
+/* A line of the cache. */
 struct ft_scan_file {
     uint32_t id;              /* of the block's reader */
     uint32_t run, second_run; /* in which it was touched last, as the first and the second file of a call; 0: none */
     uint32_t entry;           /* FT_ENTRY_NONE: none */
-    uint32_t moved;           /* where it stands in `moved`, see ft_scan_files_moved(); 0: nothing yet */
-    uint8_t file_class;       /* enum ft_file_class */
-    uint8_t variant;          /* ft_scan_variant() */
-    bool is_identified, is_memory, has_path_id; /* as of ft_entry_ref */
+    ft_scan_counts counts;
     int64_t first_ns; /* monotonic; INT64_MAX: none; of files that are not identified it says nothing */
     uint64_t metadata_time_ns;
-    uint32_t metadata, events, errors, opens;
+    uint32_t moved;     /* where it stands in `moved`, see ft_scan_files_moved(); 0: nothing yet */
+    uint8_t file_class; /* enum ft_file_class */
+    uint8_t variant;    /* ft_scan_variant() */
+    bool is_identified, is_memory, has_path_id; /* as of ft_entry_ref */
 };
-
-enum { FT_SCAN_PLACE_BITS = 18, FT_SCAN_PLACE_MASK = (1 << FT_SCAN_PLACE_BITS) - 1 };
+_Static_assert(sizeof(struct ft_scan_file) == 64, "a line of the cache");
 
 struct ft_scan_files {
-    uint32_t *places; /* by file id: the block's stamp, then, where it is this block's, where it stands in `items` */
-    size_t place_count;
-    uint32_t stamp;
+    uint32_t *places; /* by file id: where it may stand in `items`; what stands there knows whether it does */
     struct ft_scan_file *items;
     size_t count, space;
     struct ft_scan_moved *moved; /* the first one is nobody's */
@@ -66,6 +68,8 @@ static inline unsigned ft_scan_variant(unsigned file_class, bool is_memory)
 void ft_scan_files_init(struct ft_scan_files *files, size_t place_count);
 void ft_scan_files_fini(struct ft_scan_files *files);
 void ft_scan_files_begin(struct ft_scan_files *files, const struct ft_entry_ref *refs, uint32_t file_max);
+/* Items of other blocks are left where they stood: their runs become none. */
+void ft_scan_files_forget_runs(struct ft_scan_files *files);
 /* Index of a file that was not there yet. */
 uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id);
 /* Place of a file of which nothing was read or written yet. */
@@ -75,8 +79,8 @@ uint32_t ft_scan_files_add_moved(struct ft_scan_files *files);
 static inline uint32_t ft_scan_files_at(struct ft_scan_files *files, uint32_t id)
 {
     id = id <= files->file_max ? id : files->file_max + 1;
-    uint32_t place = files->places[id];
-    return place >> FT_SCAN_PLACE_BITS == files->stamp ? place & FT_SCAN_PLACE_MASK : ft_scan_files_add(files, id);
+    uint32_t at = files->places[id];
+    return at < files->count && files->items[at].id == id ? at : ft_scan_files_add(files, id);
 }
 
 /* Valid until the next file's. */

@@ -24,7 +24,6 @@ void ft_scan_part_fini(struct ft_scan_part *part)
 {
     ft_scan_files_fini(&part->files);
     ft_busy_fini(&part->busy);
-    free(part->file_at);
     free(part->run_files);
     free(part->order);
     free(part->accesses);
@@ -63,6 +62,15 @@ static void add_run(struct ft_scan_part *part, const struct ft_rows *rows, const
     }
 }
 
+/* Numbers of runs are never used again: what is left of other blocks is known by them. */
+static void begin_runs(struct ft_scan_part *part, size_t count)
+{
+    if (count > UINT32_MAX - part->run) {
+        part->run = 0;
+        ft_scan_files_forget_runs(&part->files);
+    }
+}
+
 static void begin_block(struct ft_scan_part *part, size_t reader, const struct ft_trace_block *head,
                         const struct ft_rows *rows)
 {
@@ -70,7 +78,6 @@ static void begin_block(struct ft_scan_part *part, size_t reader, const struct f
     part->reader_index = reader;
     part->calls = part->work->calls[reader]->calls;
     part->effects = part->work->calls[reader]->effects;
-    part->run = 0;
     part->access_count = 0;
     part->realtime_offset_ns = ft_trace_set_realtime_ns(part->work->set, reader, 0);
     struct ft_packed_form form = ft_packed_form_of(head->start_ns, head->end_ns);
@@ -78,25 +85,12 @@ static void begin_block(struct ft_scan_part *part, size_t reader, const struct f
     form.base_ns = ft_scan_part_realtime(part, form.base_ns);
     ft_scan_files_begin(&part->files, part->work->entries->of[reader], ft_trace_reader_file_max(part->reader));
     ft_busy_begin(&part->busy, form, rows->count);
+    begin_runs(part, rows->run_count);
     if (rows->run_count > part->run_space) {
         part->run_space = rows->run_count * 2;
         part->order = ft_cli_realloc(part->order, part->run_space, sizeof(*part->order));
         part->accesses = ft_cli_realloc(part->accesses, part->run_space, sizeof(*part->accesses));
     }
-}
-
-/* Where each row's file stands: by itself, since it is a matter of looking up much that is far away. */
-static void find_files(struct ft_scan_part *part, const struct ft_rows *rows)
-{
-    struct ft_scan_files *files = &part->files;
-    if (part->file_at_space < rows->count + FT_SCAN_AHEAD) {
-        part->file_at_space = rows->count + FT_SCAN_AHEAD;
-        part->file_at = ft_cli_realloc(part->file_at, part->file_at_space, sizeof(*part->file_at));
-    }
-    for (size_t i = 0; i < rows->count; i++) {
-        part->file_at[i] = ft_scan_files_at(files, rows->file[i]);
-    }
-    memset(part->file_at + rows->count, 0, FT_SCAN_AHEAD * sizeof(*part->file_at));
 }
 
 static int compare(const void *a_untyped, const void *b_untyped)
@@ -123,7 +117,6 @@ void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_
                       const struct ft_rows *rows)
 {
     begin_block(part, reader, head, rows);
-    find_files(part, rows);
     order_runs(part, rows);
     for (size_t r = 0; r < rows->run_count; r++) {
         uint32_t process = part->order[r].process;

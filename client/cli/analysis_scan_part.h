@@ -20,21 +20,22 @@ struct ft_scan_call {
 
 /* What a call adds to, by the classes of its files. */
 struct ft_scan_effect {
-    _Alignas(8) uint8_t mask; /* FT_COUNT_* */
-    uint8_t moved;            /* FT_COUNT_READ or _WRITE: where its bytes go in the process's sums */
-    uint8_t kernel_sides;     /* 0 of memory */
-    uint8_t side, bytes_side; /* as in ft_scan_call */
-    uint8_t flags;            /* FT_SCAN_IS_* */
+    ft_scan_counts counts[2];                   /* of one without an error, of one with an error */
+    uint64_t io_time, metadata_time, move_time; /* all bits where its time counts so */
+    uint8_t mask;                               /* FT_COUNT_* */
+    uint8_t moved;                              /* FT_COUNT_READ or _WRITE: where its bytes go in the process's sums */
+    uint8_t kernel_sides;                       /* 0 of memory */
+    uint8_t side, bytes_side;                   /* as in ft_scan_call */
+    uint8_t flags;                              /* FT_SCAN_IS_* */
+    uint8_t busy;                               /* FT_PACKED_* of what it moves, and FT_SCAN_BUSY where it is I/O */
 };
 
 enum {
-    FT_SCAN_IS_IO = 1,
-    FT_SCAN_IS_REQUEST = 2, /* what has a place in the order of accesses */
-    FT_SCAN_IS_OPEN = 4,
-    FT_SCAN_IS_METADATA = 8, /* of `side` */
-    FT_SCAN_IS_MOVE = 16,    /* may add to more than events, errors, opens, metadata and times of I/O */
-    FT_SCAN_IS_NAMING = 32,  /* removes, renames or links */
+    FT_SCAN_IS_REQUEST = 1, /* what has a place in the order of accesses */
+    FT_SCAN_IS_MOVE = 2,    /* may add to more than counts and times of I/O */
+    FT_SCAN_IS_NAMING = 4,  /* removes, renames or links */
 };
+enum { FT_SCAN_BUSY = 1 << FT_PACKED_MOVED_BITS };
 
 struct ft_scan_calls {
     struct ft_scan_call calls[FT_TRACE_CALL_MAX];
@@ -54,7 +55,8 @@ struct ft_scan_work {
     unsigned parts;
 };
 
-enum { FT_SCAN_AHEAD = 16 };
+/* Rows that are added at a time: what is noted of each stays in the cache. */
+enum { FT_SCAN_PIECE = 512 };
 
 struct ft_scan_part {
     struct ft_scan_work *work;
@@ -65,11 +67,11 @@ struct ft_scan_part {
     const struct ft_scan_effect (*effects)[FT_TRACE_CALL_MAX];
     int64_t realtime_offset_ns, base_ns; /* base: monotonic */
     struct ft_scan_files files;
-    uint32_t *file_at; /* of each row: where its file stands in `files`; FT_SCAN_AHEAD more are zeros */
-    size_t file_at_space;
-    uint32_t *run_files; /* entries that the run at hand touched, each once */
+    uint32_t file_at[FT_SCAN_PIECE]; /* of each row at hand: where its file stands in `files` */
+    uint8_t busy_as[FT_SCAN_PIECE];  /* ft_scan_effect.busy; 0 of what is no call */
+    uint32_t *run_files;             /* entries that the run at hand touched, each once */
     size_t run_file_count, run_file_space;
-    uint32_t run; /* counted from 1 */
+    uint32_t run; /* counted from 1, over all blocks */
     struct ft_scan_order *order;
     struct ft_access_run *accesses; /* of its runs */
     size_t access_count, run_space;
@@ -97,6 +99,10 @@ void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_
 /* The rows of one run (analysis_scan_rows.c); `sum` gets what they add to their process's, events aside. */
 void ft_scan_rows_add(struct ft_scan_part *part, const struct ft_rows *of_block, const struct ft_run *which,
                       struct ft_process_sum *sum);
+/* Finds the files of `count` rows of a run from `first` on, and notes those that it had not touched yet (…_find.c). */
+void ft_scan_find_files(struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t count);
+/* The run at hand touched a file. */
+void ft_scan_keep_touched(struct ft_scan_part *part, const struct ft_scan_file *file);
 /* Since the epoch; clamped. */
 int64_t ft_scan_part_realtime(const struct ft_scan_part *part, int64_t mono_ns);
 

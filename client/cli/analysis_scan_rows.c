@@ -64,65 +64,25 @@ static void note_names(struct ft_scan_part *part, unsigned reuse, uint32_t file,
     mark_path(part, file2, false, ts_ns);
 }
 
-static void keep_touched(struct ft_scan_part *part, const struct ft_scan_file *file)
-{
-    if (file->entry == FT_ENTRY_NONE) {
-        return;
-    }
-    if (part->run_file_count == part->run_file_space) {
-        part->run_file_space = part->run_file_space ? part->run_file_space * 2 : 256;
-        part->run_files = ft_cli_realloc(part->run_files, part->run_file_space, sizeof(*part->run_files));
-    }
-    part->run_files[part->run_file_count++] = file->entry;
-}
-
-/* The first time in this run, which is in order of start. */
-static void touch(struct ft_scan_part *part, struct ft_scan_file *file, int64_t start_ns)
-{
-    file->first_ns = start_ns < file->first_ns ? start_ns : file->first_ns;
-    file->run = part->run;
-    if (file->second_run != part->run) {
-        keep_touched(part, file);
-    }
-}
-
 /* The second file of a call. Its class. */
 static unsigned add_second(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t entry)
 {
     struct ft_scan_file *file = file_at(part, rows->file2[i]);
     if (file->entry != entry) {
-        file->events++;
+        file->counts[FT_SCAN_EVENTS]++;
         if (file->run != part->run && file->second_run != part->run) {
-            keep_touched(part, file);
+            ft_scan_keep_touched(part, file);
         }
         file->second_run = part->run;
     }
     if (part->calls[rows->call[i]].is_transfer) {
         struct ft_scan_moved *moved = ft_scan_files_moved(&part->files, file);
-        file->errors += rows->err[i] != 0;
+        file->counts[FT_SCAN_ERRORS] += rows->err[i] != 0;
         moved->count[FT_SIDE_WRITE]++;
         moved->bytes[FT_SIDE_WRITE] += rows->bytes[i];
         moved->time_ns[FT_SIDE_WRITE] += (uint64_t)rows->dur_ns[i];
     }
     return file->file_class;
-}
-
-static void add_long(struct ft_scan_part *part, int64_t start_ns, int64_t dur_ns, unsigned mask)
-{
-    int64_t start = ft_scan_part_realtime(part, start_ns);
-    ft_busy_add_long(&part->busy, start, clamp(start + dur_ns), mask & MOVED);
-}
-
-static inline __attribute__((always_inline)) void add_busy(struct ft_scan_part *part, struct ft_busy_writer *writer,
-                                                           int64_t start_ns, int64_t dur_ns, bool is_io, unsigned moved)
-{
-    uint64_t start = (uint64_t)start_ns - (uint64_t)part->base_ns;
-    bool is_wanted = is_io & (dur_ns > 0);
-    if (__builtin_expect(ft_packed_fits(writer->form, start, (uint64_t)dur_ns), true)) {
-        ft_busy_add(writer, start, (uint64_t)dur_ns, moved, is_wanted);
-    } else if (is_wanted) {
-        add_long(part, start_ns, dur_ns, moved);
-    }
 }
 
 static inline void add_access(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, bool is_write,
@@ -138,30 +98,30 @@ static inline void add_access(struct ft_scan_part *part, const struct ft_rows *r
 /* What is added up along a run: in the loop's own variables, which no store to the part can change. */
 struct run {
     struct ft_process_sum sum;
-    struct ft_busy_writer writer;
-    uint32_t number;
+    uint64_t moved_ns;
     bool has_access;
 };
 
-/* What moves data, or may. */
-static inline __attribute__((always_inline)) void add_move(struct ft_scan_part *part, const struct ft_rows *rows,
-                                                           size_t i, struct ft_scan_file *file,
-                                                           const struct ft_scan_effect *effect, struct run *run)
+static inline bool is_request(const struct ft_scan_file *file, const struct ft_scan_effect *effect,
+                              const struct run *run)
+{
+    return run->has_access && effect->flags & FT_SCAN_IS_REQUEST && file->entry != FT_ENTRY_NONE;
+}
+
+/* What moves data, or may: so many calls. */
+static inline __attribute__((always_inline)) void add_moved(struct ft_scan_part *part, struct ft_scan_file *file,
+                                                            const struct ft_scan_effect *effect, uint32_t count,
+                                                            uint64_t time_ns, uint64_t bytes, struct run *run)
 {
     struct ft_scan_moved *moved = ft_scan_files_moved(&part->files, file);
     struct ft_process_sum *sum = &run->sum;
-    uint64_t bytes = rows->bytes[i];
-    moved->count[effect->side]++;
-    moved->time_ns[effect->side] += (uint64_t)rows->dur_ns[i];
+    moved->count[effect->side] += count;
+    moved->time_ns[effect->side] += time_ns;
     moved->bytes[effect->bytes_side] += bytes;
     sum->read_bytes += effect->moved & FT_COUNT_READ ? bytes : 0;
     sum->written_bytes += effect->moved & FT_COUNT_WRITE ? bytes : 0;
     sum->kernel_like_bytes += effect->kernel_sides * bytes;
-    add_busy(part, &run->writer, rows->start_ns[i], rows->dur_ns[i], effect->flags & FT_SCAN_IS_IO,
-             effect->mask & MOVED);
-    if (run->has_access && effect->flags & FT_SCAN_IS_REQUEST && file->entry != FT_ENTRY_NONE) {
-        add_access(part, rows, i, effect->mask == FT_COUNT_WRITE, file->entry);
-    }
+    run->moved_ns += time_ns & effect->move_time;
 }
 
 static inline __attribute__((always_inline)) void add_row(struct ft_scan_part *part, const struct ft_rows *rows,
@@ -169,30 +129,22 @@ static inline __attribute__((always_inline)) void add_row(struct ft_scan_part *p
                                                           const struct ft_scan_effect *effect, struct run *run)
 {
     uint64_t time_ns = (uint64_t)rows->dur_ns[i];
-    unsigned flags = effect->flags;
-    bool is_error = rows->err[i] != 0, is_io = flags & FT_SCAN_IS_IO;
-    if (file->run != run->number) {
-        touch(part, file, rows->start_ns[i]);
-    }
-    file->events++;
-    file->errors += is_error;
-    file->opens += (flags & FT_SCAN_IS_OPEN) != 0 && !is_error;
-    file->metadata += (flags & FT_SCAN_IS_METADATA) != 0;
-    file->metadata_time_ns += flags & FT_SCAN_IS_METADATA ? time_ns : 0;
-    run->sum.io_time_ns += is_io ? time_ns : 0;
-    if (flags & FT_SCAN_IS_MOVE) {
-        add_move(part, rows, i, file, effect, run);
-    } else {
-        add_busy(part, &run->writer, rows->start_ns[i], rows->dur_ns[i], is_io, 0);
+    file->counts += effect->counts[rows->err[i] != 0];
+    file->metadata_time_ns += time_ns & effect->metadata_time;
+    run->sum.io_time_ns += time_ns & effect->io_time;
+    if (effect->flags & FT_SCAN_IS_MOVE) {
+        add_moved(part, file, effect, 1, time_ns, rows->bytes[i], run);
+        if (is_request(file, effect, run)) {
+            add_access(part, rows, i, effect->mask == FT_COUNT_WRITE, file->entry);
+        }
     }
 }
 
-/* A call with a second file, whose class has a say in what it adds to. */
-static __attribute__((noinline)) void add_pair(struct ft_scan_part *part, const struct ft_rows *rows, size_t i,
-                                               struct run *run)
+/* A call with a second file, whose class has a say in what it adds to. What is to be known of it for the unions. */
+static __attribute__((noinline)) uint8_t add_pair(struct ft_scan_part *part, const struct ft_rows *rows, size_t i,
+                                                  uint32_t at, struct run *run)
 {
     const struct ft_scan_call *call = &part->calls[rows->call[i]];
-    uint32_t at = part->file_at[i];
     unsigned second = add_second(part, rows, i, part->files.items[at].entry);
     struct ft_scan_file *file = &part->files.items[at];
     struct ft_scan_effect effect = ft_scan_effect_of(call, file->file_class, second, file->is_memory);
@@ -200,45 +152,130 @@ static __attribute__((noinline)) void add_pair(struct ft_scan_part *part, const 
     if (call->reuse != FT_REUSE_NONE && rows->err[i] == 0) {
         note_names(part, call->reuse, rows->file[i], rows->file2[i], rows->start_ns[i]);
     }
+    return effect.busy;
 }
 
 /* Rows that are not calls with one file. */
-static inline __attribute__((always_inline)) void add_other(struct ft_scan_part *part, const struct ft_rows *rows,
-                                                            size_t i, struct run *run)
+static inline __attribute__((always_inline)) uint8_t add_other(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                               size_t i, uint32_t at, struct run *run)
 {
+    uint8_t busy = 0;
     if (rows->kind[i] == FT_EVENT_CALL) {
         struct run own = *run; /* in memory while it is written; theirs can be in registers */
-        add_pair(part, rows, i, &own);
+        busy = add_pair(part, rows, i, at, &own);
         *run = own;
     } else if (rows->kind[i] == FT_EVENT_SPAN && rows->category) {
         add_span(part, rows, i);
     }
+    return busy;
+}
+
+/* Where the rows from `k` of a piece on end that are of the same call and file as the one before. */
+static inline size_t repeats_end(const struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t k,
+                                 size_t count)
+{
+    const uint16_t *call = rows->call + first;
+    const uint32_t *file2 = rows->file2 + first, *at = part->file_at;
+    const uint8_t *kind = rows->kind + first;
+    while (k < count && ((at[k] ^ at[k - 1]) | (uint32_t)(call[k] ^ call[k - 1]) | kind[k] | file2[k]) == 0) {
+        k++;
+    }
+    return k;
+}
+
+/* The same of such rows: of loops, which are full of them, each costs little. */
+static void add_repeats(struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t count,
+                        struct ft_scan_file *file, const struct ft_scan_effect *effect, struct run *run)
+{
+    const int64_t *dur_ns = rows->dur_ns + first;
+    const uint64_t *bytes = rows->bytes + first;
+    const int32_t *err = rows->err + first;
+    uint64_t sum_ns = 0, sum_bytes = 0;
+    uint32_t errors = 0;
+    for (size_t k = 0; k < count; k++) {
+        sum_ns += (uint64_t)dur_ns[k];
+        sum_bytes += bytes[k];
+        errors += err[k] != 0;
+    }
+    file->counts += effect->counts[0] * ((uint32_t)count - errors) + effect->counts[1] * errors;
+    file->metadata_time_ns += sum_ns & effect->metadata_time;
+    run->sum.io_time_ns += sum_ns & effect->io_time;
+    if (effect->flags & FT_SCAN_IS_MOVE) {
+        add_moved(part, file, effect, (uint32_t)count, sum_ns, sum_bytes, run);
+    }
+    for (size_t k = 0; k < count && is_request(file, effect, run); k++) {
+        add_access(part, rows, first + k, effect->mask == FT_COUNT_WRITE, file->entry);
+    }
+}
+
+/* Rows from `first` on, whose files are found. */
+static inline __attribute__((always_inline)) void add_rows(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                           size_t first, size_t count, struct run *run)
+{
+    const struct ft_scan_effect(*effects)[FT_TRACE_CALL_MAX] = part->effects;
+    struct ft_scan_file *files = part->files.items;
+    for (size_t k = 0; k < count; k++) {
+        size_t i = first + k;
+        if (__builtin_expect((rows->kind[i] | rows->file2[i]) != 0, false)) {
+            part->busy_as[k] = add_other(part, rows, i, part->file_at[k], run);
+            files = part->files.items;
+            continue;
+        }
+        struct ft_scan_file *file = &files[part->file_at[k]];
+        const struct ft_scan_effect *effect = &effects[file->variant][rows->call[i]];
+        part->busy_as[k] = effect->busy;
+        add_row(part, rows, i, file, effect, run);
+        if (effect->flags & FT_SCAN_IS_NAMING && rows->err[i] == 0) {
+            note_names(part, part->calls[rows->call[i]].reuse, rows->file[i], 0, rows->start_ns[i]);
+            files = part->files.items;
+        }
+        size_t end = effect->flags & FT_SCAN_IS_NAMING ? k + 1 : repeats_end(part, rows, first, k + 1, count);
+        if (end > k + 1) {
+            add_repeats(part, rows, i + 1, end - k - 1, file, effect, run);
+            memset(part->busy_as + k + 1, effect->busy, end - k - 1);
+            k = end - 1;
+        }
+    }
+}
+
+static __attribute__((noinline)) void add_long(struct ft_scan_part *part, int64_t start_ns, int64_t dur_ns,
+                                               unsigned busy)
+{
+    int64_t start = ft_scan_part_realtime(part, start_ns);
+    ft_busy_add_long(&part->busy, start, clamp(start + dur_ns), busy & MOVED);
+}
+
+/* When they went on. */
+static void add_busy(struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t count)
+{
+    const int64_t *start_ns = rows->start_ns + first, *dur_ns = rows->dur_ns + first;
+    struct ft_busy_writer writer = part->busy.writer;
+    uint64_t base = (uint64_t)part->base_ns;
+    for (size_t k = 0; k < count; k++) {
+        uint64_t start = (uint64_t)start_ns[k] - base, dur = (uint64_t)dur_ns[k];
+        unsigned busy = part->busy_as[k];
+        bool is_wanted = busy >> FT_PACKED_MOVED_BITS & (dur != 0);
+        if (__builtin_expect(ft_packed_fits(writer.form, start, dur), true)) {
+            ft_busy_add(&writer, start, dur, busy & MOVED, is_wanted);
+        } else if (is_wanted) {
+            add_long(part, start_ns[k], dur_ns[k], busy);
+        }
+    }
+    part->busy.writer = writer;
 }
 
 void ft_scan_rows_add(struct ft_scan_part *part, const struct ft_rows *of_block, const struct ft_run *which,
                       struct ft_process_sum *sum)
 {
     const struct ft_rows own = *of_block, *rows = &own;
-    const struct ft_scan_effect(*effects)[FT_TRACE_CALL_MAX] = part->effects;
-    const uint32_t *file_at = part->file_at;
-    struct ft_scan_file *files = part->files.items;
-    struct run run = {
-        .writer = part->busy.writer, .number = part->run, .has_access = part->work->parts & FT_SCAN_ACCESS};
-    for (size_t i = which->first, last = i + which->count; i < last; i++) {
-        __builtin_prefetch(&files[file_at[i + FT_SCAN_AHEAD]]);
-        if (__builtin_expect((rows->kind[i] | rows->file2[i]) != 0, false)) {
-            add_other(part, rows, i, &run);
-            files = part->files.items;
-            continue;
-        }
-        struct ft_scan_file *file = &files[file_at[i]];
-        const struct ft_scan_effect *effect = &effects[file->variant][rows->call[i]];
-        add_row(part, rows, i, file, effect, &run);
-        if (effect->flags & FT_SCAN_IS_NAMING && rows->err[i] == 0) {
-            note_names(part, part->calls[rows->call[i]].reuse, rows->file[i], 0, rows->start_ns[i]);
-            files = part->files.items;
-        }
+    struct run run = {.has_access = part->work->parts & FT_SCAN_ACCESS};
+    for (size_t done = 0, count; done < which->count; done += count) {
+        size_t first = which->first + done;
+        count = which->count - done < FT_SCAN_PIECE ? which->count - done : FT_SCAN_PIECE;
+        ft_scan_find_files(part, rows, first, count);
+        add_rows(part, rows, first, count, &run);
+        add_busy(part, rows, first, count);
     }
-    part->busy.writer = run.writer;
+    ft_busy_add_times(&part->busy.writer, run.sum.io_time_ns, run.moved_ns);
     ft_process_sum_add(sum, &run.sum);
 }

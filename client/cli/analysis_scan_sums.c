@@ -31,8 +31,8 @@ static void add_side(struct sums *sums, struct ft_scan_file *file, enum ft_side 
                      const struct ft_rows *rows, size_t i)
 {
     struct ft_scan_moved *moved = ft_scan_files_moved(&sums->files, file);
-    file->errors += (uint32_t)rows->result[i];
-    file->metadata += side == FT_SIDE_METADATA ? (uint32_t)rows->arg[i] : 0;
+    file->counts[FT_SCAN_ERRORS] += (uint32_t)rows->result[i];
+    file->counts[FT_SCAN_METADATA] += side == FT_SIDE_METADATA ? (uint32_t)rows->arg[i] : 0;
     file->metadata_time_ns += side == FT_SIDE_METADATA ? (uint64_t)rows->dur_ns[i] : 0;
     moved->count[side] += (uint32_t)rows->arg[i];
     moved->time_ns[side] += (uint64_t)rows->dur_ns[i];
@@ -44,7 +44,7 @@ static unsigned add_second(struct sums *sums, const struct ft_rows *rows, size_t
 {
     struct ft_scan_file *file = file_at(sums, rows->file2[i]);
     if (file->entry != entry) {
-        file->events += (uint32_t)rows->arg[i];
+        file->counts[FT_SCAN_EVENTS] += (uint32_t)rows->arg[i];
         touch(sums, process, file->entry);
     }
     if (sums->calls[rows->call[i]].is_transfer) {
@@ -80,8 +80,8 @@ static void add_row(struct sums *sums, const struct ft_rows *rows, size_t i, uin
     struct ft_scan_file *file = file_at(sums, rows->file[i]);
     first = file->file_class;
     file->first_ns = file->is_identified && rows->start_ns[i] < file->first_ns ? rows->start_ns[i] : file->first_ns;
-    file->events += (uint32_t)rows->arg[i];
-    file->opens += call->is_open ? (uint32_t)(rows->arg[i] - (uint64_t)rows->result[i]) : 0;
+    file->counts[FT_SCAN_EVENTS] += (uint32_t)rows->arg[i];
+    file->counts[FT_SCAN_OPENS] += call->is_open ? (uint32_t)(rows->arg[i] - (uint64_t)rows->result[i]) : 0;
     add_side(sums, file, call->side, call->bytes_side, rows, i);
     touch(sums, process, entry);
     if (process != FT_TRACE_SET_NONE) {

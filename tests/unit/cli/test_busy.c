@@ -79,6 +79,7 @@ static void add_run(struct ft_busy *busy, unsigned process, const struct call *c
         if (ft_packed_fits(form, start, dur)) {
             ft_busy_add(&busy->writer, start, dur, call->moved, dur > 0);
             ft_busy_add(&busy->writer, start, dur, call->moved, false); /* not wanted: nothing happens */
+            ft_busy_add_times(&busy->writer, dur, call->moved ? dur : 0);
         } else {
             ft_busy_add_long(busy, call->start, call->end, call->moved);
         }
