@@ -17,7 +17,7 @@ void ft_intervals_fini(struct ft_intervals *list)
 void ft_intervals_append(struct ft_intervals *list, int64_t start, int64_t end)
 {
     if (list->count == list->space) {
-        list->space = list->space ? list->space * 2 : 256;
+        list->space = list->space ? list->space * 2 : 4; /* of groups there are many, most of them small */
         list->items = ft_cli_realloc(list->items, list->space, sizeof(*list->items));
     }
     list->items[list->count++] = (struct ft_interval){.start = start, .end = end};

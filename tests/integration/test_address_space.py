@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import resource
 
 import pytest
@@ -12,10 +13,12 @@ from harness import FLOWTAP, call, clean_environment, program
 EVENTS = 500_000
 MIB = 1 << 20
 THREADS_MAX = 8
-COMMANDS = ["info", "verify", "summary", "summary --quick", "summary --by rank,epoch,name", "files", "files --by folder",
+COMMANDS = ["info", "verify", "summary", "summary --quick", "summary --by rank,epoch,name", "summary --by path",
+            "files", "files --by folder",
             "files --where size<4096", "processes", "processes --where size<4096", "timeline", "timeline --where size<4096",
             "diagnose", "diff", "events", "events --where size<4096", "events --sort -dur --top 1000", "events --sort path --top 20",
-            "events --by name,tag.epoch", "events --by path"]
+            "events --by name,tag.epoch", "events --by path", "doctor"]
+READ_NO_TRACE = {"run", "status", "top", "jobs", "fetch"}
 
 
 def limit_with(processors):
@@ -24,7 +27,7 @@ def limit_with(processors):
 
 
 def suffices(limit, command, form, trace, env=None):
-    paths = [trace, trace] if command == "diff" else [trace]
+    paths = [trace, trace] if command == "diff" else ["--trace", trace] if command == "doctor" else [trace]
     done = call([FLOWTAP, *command.split(), *(["--json"] if form == "json" else []), *paths], env=env or clean_environment(),
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)), deadline=300)
     assert done.returncode == 0 and done.stdout and not done.stderr, (limit // MIB, done.stderr.decode()[-300:])
@@ -36,6 +39,13 @@ def suffices(limit, command, form, trace, env=None):
 @pytest.fixture(scope="module", params=["training", "metadata"])
 def trace(request, tmp_path_factory):
     return generate(tmp_path_factory.mktemp(request.param) / "t", request.param, events=EVENTS)
+
+
+def test_no_command_that_reads_traces_is_left_out():
+    text = call([FLOWTAP, "--help"]).stdout.decode()
+    commands = set(re.findall(r"^  ([a-z]+) ", text.split("commands:\n")[1].split("\n\n")[0], re.M))
+    assert READ_NO_TRACE < commands
+    assert {command.split()[0] for command in COMMANDS} == commands - READ_NO_TRACE
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
