@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "client/cli/analysis_diff.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/cli/analysis_job.h"
+#include "client/cli/analysis_scan.h"
 #include "client/cli/cli.h"
 
 const char *ft_diff_change_name(enum ft_diff_change change)
@@ -82,25 +84,46 @@ static int compare(const void *a_untyped, const void *b_untyped)
     return order ? order : compare_bytes(a->category, b->category);
 }
 
+/* Name and category as one key, each with a NUL. */
+static char *make_key(struct ft_bytes name, struct ft_bytes category, size_t *bytes)
+{
+    *bytes = sizeof(name.len) + name.len + category.len + 2;
+    char *key = ft_cli_alloc(*bytes), *at = key + sizeof(name.len);
+    memcpy(key, &name.len, sizeof(name.len));
+    memcpy(at, name.len ? name.data : "", name.len);
+    memcpy(at + name.len + 1, category.len ? category.data : "", category.len);
+    return key;
+}
+
+static void find_names(struct ft_diff_list *list, size_t i)
+{
+    struct ft_diff_row *row = &list->rows[i];
+    uint32_t bytes;
+    const char *key = (const char *)ft_intern_get(&list->names, (uint32_t)i + 1, &bytes);
+    memcpy(&row->name.len, key, sizeof(row->name.len));
+    row->name.data = key + sizeof(row->name.len);
+    row->category.data = row->name.data + row->name.len + 1;
+    row->category.len = bytes - sizeof(row->name.len) - row->name.len - 2;
+}
+
 /* The row of a name, new where there is none; valid until the next one is made. */
 static struct ft_diff_row *row_of(struct ft_diff_list *list, struct ft_bytes name, struct ft_bytes category)
 {
-    bool is_new;
-    size_t bytes = sizeof(name.len) + name.len + category.len;
-    char *key = ft_cli_alloc(bytes);
-    memcpy(key, &name.len, sizeof(name.len));
-    memcpy(key + sizeof(name.len), name.len ? name.data : "", name.len);
-    memcpy(key + sizeof(name.len) + name.len, category.len ? category.data : "", category.len);
-    uint32_t at = ft_map_intern(&list->index, key, bytes, (uint32_t)list->count, &is_new);
+    size_t bytes;
+    char *key = make_key(name, category, &bytes);
+    int64_t id = bytes <= UINT32_MAX ? ft_intern_add(&list->names, key, (uint32_t)bytes) : -ENOMEM;
     free(key);
-    if (is_new) {
+    if (id < 0) {
+        ft_cli_memory(NULL);
+    }
+    if ((size_t)id > list->count) {
         if (list->count == list->space) {
             list->space = list->space ? 2 * list->space : 64;
             list->rows = ft_cli_realloc(list->rows, list->space, sizeof(*list->rows));
         }
-        list->rows[list->count++] = (struct ft_diff_row){.name = name, .category = category};
+        list->rows[list->count++] = (struct ft_diff_row){0};
     }
-    return &list->rows[at];
+    return &list->rows[id - 1];
 }
 
 static void add(struct ft_sum *to, uint64_t count, uint64_t bytes, uint64_t time_ns)
@@ -110,53 +133,64 @@ static void add(struct ft_sum *to, uint64_t count, uint64_t bytes, uint64_t time
     to->time_ns += time_ns;
 }
 
-static void read_run(struct ft_diff_run *run)
+static void add_calls(struct ft_diff *diff, int side)
 {
-    const struct ft_timeline_wish wish = {.bins = 1};
-    struct ft_scan scan;
-    size_t processes = ft_trace_set_process_count(run->set);
-    ft_calls_init(&run->calls);
-    ft_calls_read(&run->calls, run->set);
-    ft_files_read(&run->files, run->set, NULL, NULL);
-    bool is_timed = ft_timeline_read(&run->timeline, run->set, NULL, &wish) == 0;
-    ft_scan_read(&scan, run->set, FT_SCAN_PROCESSES, NULL);
-    run->events = ft_cli_alloc(processes * sizeof(*run->events));
-    for (uint32_t p = 0; p < processes; p++) {
-        run->events[p] = ft_job_emitted(run->set, &scan, p);
-    }
-    run->processes = scan.processes;
-    scan.processes = NULL;
-    run->state = ft_state_of(run->set, scan.bad_blocks | run->calls.bad_blocks | run->files.scan.bad_blocks);
-    run->state.is_partial |= !is_timed || run->timeline.bad_blocks;
-    ft_scan_fini(&scan);
-}
-
-static void add_run(struct ft_diff *diff, int side)
-{
-    const struct ft_diff_run *run = &diff->runs[side];
-    for (size_t i = 0; i < run->calls.count; i++) {
-        const struct ft_call_sum *call = &run->calls.items[i];
+    const struct ft_calls *calls = &diff->runs[side].calls;
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct ft_call_sum *call = &calls->items[i];
         struct ft_diff_row *row =
             row_of(call->is_span ? &diff->spans : &diff->calls, FT_BYTES(call->name), FT_BYTES(call->category));
         add(&row->of[side], call->sum.count, call->sum.bytes, call->sum.time_ns);
     }
-    for (size_t i = 0; i < run->files.count; i++) {
-        const struct ft_file_sum *sum = &run->files.rows[i].sum;
-        struct ft_diff_row *row = row_of(&diff->files, run->files.rows[i].name, FT_BYTES(""));
-        add(&row->of[side], sum->events, sum->read_bytes + sum->written_bytes,
-            sum->read_time_ns + sum->write_time_ns + sum->metadata_time_ns);
+}
+
+static void add_files(struct ft_diff *diff, int side, const struct ft_scan *scan)
+{
+    for (size_t f = 0; f < scan->file_count; f++) {
+        const struct ft_file_sum *sum = &scan->files[f];
+        if (sum->events > 0) {
+            struct ft_bytes name = ft_entry_path(&scan->entries, &scan->entries.items[f]);
+            add(&row_of(&diff->files, name, FT_BYTES(""))->of[side], sum->events, sum->read_bytes + sum->written_bytes,
+                sum->read_time_ns + sum->write_time_ns + sum->metadata_time_ns);
+            diff->runs[side].file_count++;
+        }
     }
-    for (uint32_t p = 0; p < ft_trace_set_process_count(run->set); p++) {
-        const struct ft_process_sum *sum = &run->processes[p];
-        struct ft_diff_row *row = row_of(&diff->programs, ft_trace_set_process(run->set, p)->record->exe, FT_BYTES(""));
-        add(&row->of[side], run->events[p], sum->read_bytes + sum->written_bytes, sum->io_time_ns);
+}
+
+static void add_programs(struct ft_diff *diff, int side, const struct ft_trace_set *set, const struct ft_scan *scan)
+{
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        const struct ft_process_sum *sum = &scan->processes[p];
+        struct ft_diff_row *row = row_of(&diff->programs, ft_trace_set_process(set, p)->record->exe, FT_BYTES(""));
+        add(&row->of[side], ft_job_emitted(set, scan, p), sum->read_bytes + sum->written_bytes, sum->io_time_ns);
         row->processes[side]++;
     }
+}
+
+void ft_diff_add(struct ft_diff *diff, int side, const struct ft_trace_set *set)
+{
+    struct ft_diff_run *run = &diff->runs[side];
+    struct ft_progress progress;
+    struct ft_scan scan;
+    ft_calls_read(&run->calls, set);
+    ft_progress_begin(&progress, "reading events", ft_trace_set_events(set));
+    ft_scan_read(&scan, set, FT_SCAN_FILES | FT_SCAN_PROCESSES | FT_SCAN_UNIONS, &progress);
+    ft_progress_end(&progress);
+    ft_trace_set_span(set, &run->start_ns, &run->end_ns);
+    run->times = scan.sweep.totals;
+    run->profiled = ft_trace_set_profiled(set);
+    run->process_count = ft_trace_set_process_count(set);
+    run->state = ft_state_of(set, scan.bad_blocks | run->calls.bad_blocks);
+    add_calls(diff, side);
+    add_files(diff, side, &scan);
+    add_programs(diff, side, set, &scan);
+    ft_scan_fini(&scan);
 }
 
 static void finish(struct ft_diff_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
+        find_names(list, i);
         ft_diff_judge(&list->rows[i]);
     }
     if (list->count > 1) {
@@ -164,22 +198,26 @@ static void finish(struct ft_diff_list *list)
     }
 }
 
-void ft_diff_read(struct ft_diff *diff, struct ft_trace_set *a, struct ft_trace_set *b)
+void ft_diff_init(struct ft_diff *diff)
 {
     struct ft_diff_list *const lists[] = {&diff->calls, &diff->spans, &diff->files, &diff->programs};
     memset(diff, 0, sizeof(*diff));
-    diff->runs[0].set = a;
-    diff->runs[1].set = b;
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        ft_map_init(&lists[i]->index);
+        if (ft_intern_init(&lists[i]->names) < 0) {
+            ft_cli_memory(NULL);
+        }
     }
     for (int side = 0; side < 2; side++) {
-        read_run(&diff->runs[side]);
-        add_run(diff, side);
+        ft_calls_init(&diff->runs[side].calls);
     }
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        finish(lists[i]);
-    }
+}
+
+void ft_diff_finish(struct ft_diff *diff)
+{
+    finish(&diff->calls);
+    finish(&diff->spans);
+    finish(&diff->files);
+    finish(&diff->programs);
 }
 
 void ft_diff_fini(struct ft_diff *diff)
@@ -187,15 +225,9 @@ void ft_diff_fini(struct ft_diff *diff)
     struct ft_diff_list *const lists[] = {&diff->calls, &diff->spans, &diff->files, &diff->programs};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         free(lists[i]->rows);
-        ft_map_fini(&lists[i]->index);
+        ft_intern_fini(&lists[i]->names);
     }
     for (int side = 0; side < 2; side++) {
-        struct ft_diff_run *run = &diff->runs[side];
-        ft_calls_fini(&run->calls);
-        ft_files_fini(&run->files);
-        ft_timeline_fini(&run->timeline);
-        free(run->processes);
-        free(run->events);
-        ft_trace_set_close(run->set);
+        ft_calls_fini(&diff->runs[side].calls);
     }
 }

@@ -9,19 +9,17 @@
 #define FT_CLI_ANALYSIS_DIFF_H
 
 #include "client/cli/analysis_calls.h"
+#include "client/cli/analysis_intervals.h"
 #include "client/cli/analysis_state.h"
-#include "client/cli/analysis_timeline.h"
-#include "client/cli/files.h"
-#include "client/cli/map.h"
+#include "proto/intern.h"
 
-/* One run, read. */
+/* What is kept of a run beside its rows. */
 struct ft_diff_run {
-    struct ft_trace_set *set;
     struct ft_calls calls;
-    struct ft_files files;
-    struct ft_timeline timeline; /* of one bin: the unions */
-    struct ft_process_sum *processes;
-    uint64_t *events; /* by process, dropped ones included */
+    int64_t start_ns, end_ns;
+    struct ft_sweep_totals times;
+    uint64_t profiled;
+    size_t process_count, file_count;
     struct ft_state state;
 };
 
@@ -40,7 +38,7 @@ enum ft_diff_change { FT_DIFF_CHANGES(FT_DIFF_ENUM) FT_DIFF_CHANGE_COUNT };
 const char *ft_diff_change_name(enum ft_diff_change change);
 
 struct ft_diff_row {
-    struct ft_bytes name, category; /* category: of calls and spans */
+    struct ft_bytes name, category; /* category: of calls and spans; both are the list's, known at the end */
     struct ft_sum of[2];            /* count: calls, events */
     uint64_t processes[2];          /* of programs */
     enum ft_diff_change change;
@@ -50,7 +48,7 @@ struct ft_diff_row {
 struct ft_diff_list {
     struct ft_diff_row *rows; /* largest change of time first */
     size_t count, space;
-    struct ft_map index;
+    struct ft_intern names; /* of both runs; of row i with id i + 1 */
 };
 
 struct ft_diff {
@@ -58,8 +56,11 @@ struct ft_diff {
     struct ft_diff_list calls, spans, files, programs;
 };
 
-/* Takes the sets over. */
-void ft_diff_read(struct ft_diff *diff, struct ft_trace_set *a, struct ft_trace_set *b);
+void ft_diff_init(struct ft_diff *diff);
+/* Reads a run, all of which is done with then: its names are copied. */
+void ft_diff_add(struct ft_diff *diff, int side, const struct ft_trace_set *set);
+/* When both are read: what changed, in order. */
+void ft_diff_finish(struct ft_diff *diff);
 void ft_diff_fini(struct ft_diff *diff);
 /* Fills change and its parts from the sums. */
 void ft_diff_judge(struct ft_diff_row *row);

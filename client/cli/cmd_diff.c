@@ -21,22 +21,46 @@ static const struct ft_option options[] = {
      offsetof(struct values, top), NULL},
 };
 
+/* Before the first of them is read, which may take long. */
+static bool are_traces(const struct ft_strings *operands)
+{
+    for (size_t side = 0; side < 2; side++) {
+        struct ft_strings one = {.items = &operands->items[side], .count = 1};
+        if (ft_report_check(&one) != FT_STATUS_DONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One after the other: names and files of both need not be in memory at a time. */
+static bool read_runs(struct ft_diff *diff, const struct ft_strings *operands, char *titles[2])
+{
+    for (int side = 0; side < 2; side++) {
+        struct ft_strings one = {.items = &operands->items[side], .count = 1};
+        struct ft_trace_set *set;
+        if (ft_report_open(&one, &set) != FT_STATUS_DONE) {
+            return false;
+        }
+        titles[side] = ft_report_title(&one, NULL, set);
+        ft_diff_add(diff, side, set);
+        ft_trace_set_close(set);
+    }
+    return true;
+}
+
 static int run(const void *values_untyped, const struct ft_strings *operands)
 {
     const struct values *values = values_untyped;
-    struct ft_trace_set *sets[2] = {NULL, NULL};
     struct ft_diff diff;
     char *titles[2] = {NULL, NULL};
-    for (int side = 0; side < 2; side++) {
-        struct ft_strings one = {.items = &operands->items[side], .count = 1};
-        if (ft_report_open(&one, &sets[side]) != FT_STATUS_DONE) {
-            ft_trace_set_close(sets[0]);
-            free(titles[0]);
-            return FT_STATUS_FAILED;
-        }
-        titles[side] = ft_report_title(&one, NULL, sets[side]);
+    ft_diff_init(&diff);
+    if (!are_traces(operands) || !read_runs(&diff, operands, titles)) {
+        ft_diff_fini(&diff);
+        free(titles[0]);
+        return FT_STATUS_FAILED;
     }
-    ft_diff_read(&diff, sets[0], sets[1]);
+    ft_diff_finish(&diff);
     size_t top = values->top == UINT64_MAX ? (values->as_json ? 0 : TEXT_ROWS) : values->top;
     if (values->as_json) {
         ft_diff_print_json(&diff, operands->items, top, stdout);

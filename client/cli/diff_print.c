@@ -11,7 +11,7 @@
 /* How long something went on (totals 1 to 3) is not known of sums. */
 static bool is_known(const struct ft_diff *diff, int total, int side)
 {
-    return total < 1 || total > 3 || diff->runs[side].timeline.profiled == 0;
+    return total < 1 || total > 3 || diff->runs[side].profiled == 0;
 }
 
 static uint64_t positive(int64_t ns)
@@ -40,13 +40,12 @@ void ft_diff_totals(const struct ft_diff *diff, struct ft_diff_total out[FT_DIFF
     memcpy(out, names, sizeof(names));
     for (int side = 0; side < 2; side++) {
         const struct ft_diff_run *run = &diff->runs[side];
-        const struct ft_timeline *timeline = &run->timeline;
         const struct ft_calls *calls = &run->calls;
         const uint64_t values[FT_DIFF_TOTAL_COUNT] = {
-            positive(timeline->end_ns - timeline->start_ns),
-            positive(timeline->total.io_ns),
-            positive(timeline->total.compute_ns),
-            positive(timeline->total.overlap_ns),
+            positive(run->end_ns - run->start_ns),
+            positive(run->times.total_ns[FT_SWEEP_IO]),
+            positive(run->times.total_ns[FT_SWEEP_COMPUTE]),
+            positive(run->times.io_and_compute_ns),
             calls->read.bytes,
             calls->read.time_ns,
             calls->read.count,
@@ -55,8 +54,8 @@ void ft_diff_totals(const struct ft_diff *diff, struct ft_diff_total out[FT_DIFF
             calls->write.count,
             calls->metadata.time_ns,
             calls->metadata.count,
-            ft_trace_set_process_count(run->set),
-            run->files.count,
+            run->process_count,
+            run->file_count,
         };
         for (int i = 0; i < FT_DIFF_TOTAL_COUNT; i++) {
             out[i].of[side] = values[i];

@@ -96,6 +96,16 @@ int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_se
     return open_set(operands, false, out);
 }
 
+int ft_report_check(const struct ft_strings *operands)
+{
+    struct ft_trace_set *set;
+    int status = open_set(operands, true, &set);
+    if (status == FT_STATUS_DONE) {
+        ft_trace_set_close(set);
+    }
+    return status;
+}
+
 static int open_and_warn(const struct ft_strings *operands, bool skip_files, struct ft_trace_set **out)
 {
     int status = open_set(operands, skip_files, out);

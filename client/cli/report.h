@@ -20,6 +20,8 @@ int ft_report_open(const struct ft_strings *operands, struct ft_trace_set **out)
 int ft_report_open_without_files(const struct ft_strings *operands, struct ft_trace_set **out);
 /* The same without that warning, for who tells it all. */
 int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_set **out);
+/* Whether they can be opened, for who reads them later; the same line where not. */
+int ft_report_check(const struct ft_strings *operands);
 
 /*
  * A new string such as "run/ (2 files, 1 host)": what a report is about, for its first line. It names the operands, or
