@@ -113,27 +113,48 @@ static const char *find_program(const char *name, char *path, size_t room)
     return NULL;
 }
 
-// A FIFO would hold us, a device might do things.
+// A FIFO would hold us.
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+// The file that `place` (O_PATH, closed) is, for reading; -1 with errno. What is no regular file is never opened: opening a
+// device may do things (a watchdog runs from then on), and a client names what it likes.
+static int open_regular(int place)
+{
+    struct stat status;
+    char path[32];
+    int fd = -1, error = errno;
+    if (place < 0)
+        return -1;
+    if (fstat(place, &status) == 0 && S_ISREG(status.st_mode)) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+        fd = open(path, OPEN_FLAGS);
+        error = errno;
+    } else {
+        error = EACCES;
+    }
+    close(place);
+    errno = error;
+    return fd;
+}
 
 // `path` in the root of another process, where that is alive and may be looked into; else in ours.
 static int open_in_root(const char *path, const struct ft_exe_look *look)
 {
     char root[32];
     if (!look || !look->root_pid || path[0] != '/')
-        return open(path, OPEN_FLAGS);
+        return open_regular(open(path, O_PATH | O_CLOEXEC));
     snprintf(root, sizeof(root), "/proc/%u/root", look->root_pid);
     int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
     int fd = root_fd < 0 ? -1 : (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
     int error = errno;
     if (root_fd >= 0)
         close(root_fd);
     // It is gone, or the kernel is older than 5.6, or the path is one of our root's.
     if (root_fd < 0 || (fd < 0 && (error == ENOSYS || error == ENOENT)))
-        return open(path, OPEN_FLAGS);
+        return open_regular(open(path, O_PATH | O_CLOEXEC));
     errno = error;
-    return fd;
+    return open_regular(fd);
 }
 
 // A script's interpreter goes to `script`, empty where it is none.
@@ -176,7 +197,7 @@ struct ft_exe_verdict ft_exe_examine_running(uint32_t pid, const struct ft_exe_l
     char path[32], script[256];
     struct ft_exe_verdict verdict = VERDICT(NOT_ATTACHED, "did not attach");
     snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-    int fd = open(path, OPEN_FLAGS);
+    int fd = open_regular(open(path, O_PATH | O_CLOEXEC));
     if (fd >= 0) {
         verdict = examine_file(fd, look, script, sizeof(script));
         close(fd);
