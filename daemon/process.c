@@ -199,7 +199,7 @@ void ft_process_catch_end(struct ft_process *process, int state)
     process->start_time = stat.start_time;
     // Where it was over before it was admitted: what its pid did is all its own, or its last image's.
     process->has_done_all = process->is_exec || has_done_all(process, stat.start_time);
-    if (stat.state == 'Z' && (geteuid() == 0 || geteuid() == process->uid))
+    if (stat.state == 'Z' && ft_procfs_shows_exit(process->uid))
         process->end_status = stat.exit_code;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,15 +147,29 @@ static bool exit_from_pidfd(int pidfd, struct ft_procfs_exit *out)
     return true;
 }
 
+// Root without it is nobody's: in a container it mostly is.
+static bool has_ptrace(void)
+{
+    static _Atomic int has; // 0 not asked yet, 1, -1
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
+    if (!has)
+        has = syscall(SYS_capget, &head, sets) == 0 && (sets[0].effective & (1u << CAP_SYS_PTRACE)) ? 1 : -1;
+    return has > 0;
+}
+
+bool ft_procfs_shows_exit(uint32_t uid)
+{
+    return geteuid() == uid || has_ptrace();
+}
+
 struct ft_procfs_exit ft_procfs_exit_of(int pidfd, uint32_t pid, uint64_t start_time, uint32_t uid)
 {
     struct ft_procfs_exit found = {.is_known = false};
     if (exit_from_pidfd(pidfd, &found))
         return found;
-    // To who may not trace the process, stat shows 0: that would pass for success.
-    bool may_see = geteuid() == 0 || geteuid() == uid;
     struct ft_procfs_stat stat;
-    if (may_see && start_time && ft_procfs_stat(pid, &stat) == 0 && stat.start_time == start_time &&
+    if (ft_procfs_shows_exit(uid) && start_time && ft_procfs_stat(pid, &stat) == 0 && stat.start_time == start_time &&
         (stat.state == 'Z' || stat.state == 'X'))
         return (struct ft_procfs_exit){.is_known = true, .status = stat.exit_code};
     exit_from_pidfd(pidfd, &found); // it may have been reaped between the two looks

@@ -48,8 +48,11 @@ bool ft_procfs_has_ended(int pidfd);
 // True until it is reaped: its pid is no other's yet. False also where the kernel does not let us ask.
 bool ft_procfs_has_pid(int pidfd);
 
-// Exit status of an ended process. PIDFD_GET_INFO knows it once it was reaped (6.15); before, /proc/PID/stat does, if
-// we are root or, as `uid` tells, its user.
+// Whether /proc/PID/stat shows us how a user's process ended, as long as it is not reaped: to who may not trace the process it
+// shows 0, which would pass for success.
+bool ft_procfs_shows_exit(uint32_t uid);
+
+// Exit status of an ended process. PIDFD_GET_INFO knows it once it was reaped (6.15); before, /proc/PID/stat does.
 struct ft_procfs_exit ft_procfs_exit_of(int pidfd, uint32_t pid, uint64_t start_time, uint32_t uid);
 
 #endif
