@@ -109,14 +109,15 @@ def test_the_first_client_starts_the_daemon(service):
     assert [job["user"] for job in trace.summary()["jobs"]] == ["alice"]
 
 
-def test_it_runs_as_its_own_user_with_one_capability(service):
+def test_it_runs_as_its_own_user_with_two_capabilities(service):
     service.traced("alice", "true")
     harness.wait_until("the daemon", lambda: service.state() == "active")
     said = service.machine.text("cat", f"/proc/{service.pid()}/status")
     uid = service.machine.text("id", "-u", "flowtap")
     assert re.search(rf"^Uid:\s+{uid}\s+{uid}\s", said, re.M)
     for line in ("CapEff", "CapPrm", "CapBnd", "CapAmb"):
-        assert int(re.search(rf"^{line}:\s+(\w+)$", said, re.M)[1], 16) == 1 << 19, line  # CAP_SYS_PTRACE
+        # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE
+        assert int(re.search(rf"^{line}:\s+(\w+)$", said, re.M)[1], 16) == 1 << 2 | 1 << 19, line
     assert re.search(r"^Seccomp:\s+2$", said, re.M) and re.search(r"^NoNewPrivs:\s+1$", said, re.M)
 
 
@@ -186,6 +187,36 @@ def test_kills_under_load_lose_and_double_nothing(service):
     assert len(wrote) == 8 and sum(wrote.values()) > 1000
     # Nothing of it is held any more, and nothing was given back twice.
     assert service.held() == 0
+
+
+def test_the_kernels_counters_stand_beside_what_was_traced(service):
+    """/proc/PID/io of another user's process: only its owner may open it, or who may read all."""
+    service.configure(BLOCKS + "counters_interval = 10ms\n")
+    load = Load(service, "counted", 2, 0)
+    harness.wait_until("the load to be held", lambda: service.held() >= 3)
+    wait_events(service, 100)
+    wait_events(service, 100)
+    trace = service.stop()
+    load.stop()
+    counted = [p["kernel"] for p in trace.processes() if p["events"] > 100]
+    assert len(counted) == 2 and all(counted) and min(one["wchar"] for one in counted) > 0, counted
+    assert trace.summary()["coverage"]["kernel_bytes"] > 0
+
+
+def test_rings_of_io_uring_are_found_among_the_descriptors_of_others(service):
+    ring = "/flowtap/tests/programs/rings"
+    plain = service.machine.run(ring, "inline", "1", user="alice", check=False)
+    harness.needs(plain.returncode == 0, "the machine gives no io_uring")
+    process = service.machine.spawn("sh", "-c", f"sleep 1000 | {ring} inline 30", user="alice", env=TRACED, name="rings")
+
+    def told():
+        trace = traced.Trace(service.machine.path(SPOOL), harness.read_command)
+        return bool(trace.flow_files()) and sum(g["count"] for g in trace.gaps("io_uring")) == 30
+    try:
+        harness.wait_until("the gap, while the process lives", told)
+    finally:
+        service.machine.call("systemctl", "kill", "rings.service", check=False)
+        process.communicate(timeout=harness.DEADLINE_S)
 
 
 SHORT = 'i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i + 1)); done'
