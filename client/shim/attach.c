@@ -177,6 +177,7 @@ static void forget_parent(void)
     ft_thread = (struct ft_thread){.mode = FT_MODE_NEW,
                                    .line = ft_thread.line,
                                    .writer = ft_thread.writer,
+                                   .has_opened = ft_thread.has_opened,
                                    .is_recording = ft_thread.is_recording}; /* what goes on here will end it */
 }
 

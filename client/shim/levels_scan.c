@@ -3,12 +3,14 @@
  * When the slots of which objects are looked at: at the start where a library that a rule names is there, and from then
  * on after dlopen, when the program asks for a symbol or opens the next one. Each object once. Where no such library is
  * there and none is named by the user, all that a dlopen costs is a look at the names of what is loaded.
- * dl_iterate_phdr keeps the others from loading and unloading meanwhile: one look is one call of it. It is the one
- * function of libc that is called here, as unwinders do, and only from within the program's own calls to ld.so.
+ * dl_iterate_phdr keeps the others from loading, unloading and looking meanwhile: one look is one call of it, and who comes
+ * during that of another thread waits in ld.so, as its own dlopen would. So what a thread has opened is looked at before it
+ * has an address of it. It is the one function of libc that is called here, as unwinders do, and only from within the
+ * program's own calls to ld.so.
  */
 #include "client/shim/levels_object.h"
 
-FT_TABLE uint8_t ft_levels_are_pending;
+FT_TABLE uint32_t ft_levels_are_pending;
 
 #if FT_LEVELS_ARE_HERE
 
@@ -22,17 +24,20 @@ FT_TABLE uint8_t ft_levels_are_pending;
 
 enum {
     SEEN_MAX = 1024,
+    LOOKS_AT_ONCE = 64,
+    LOOKS_MAX = 65536,
     GET_SHADOW_STACK = 0x5005, /* ARCH_SHSTK_STATUS: <asm/prctl.h> of Linux 6.6 */
     HAS_SHADOW_STACK = 1,
 };
 
 typedef int iterate(int (*see)(struct dl_phdr_info *, size_t, void *), void *data);
 
-FT_TABLE static uint8_t levels_are_read, levels_are_on;
-static uint8_t levels_is_looking; /* not there: each forked child writes it */
+FT_TABLE static uint8_t levels_are_read, levels_are_on, levels_are_unsure;
+static uint8_t levels_is_looking; /* a handler came during a look. Not there: each forked child writes it */
 FT_TABLE static unsigned levels_first_count;
 FT_TABLE static uint64_t levels_seen[SEEN_MAX]; /* where an object was loaded that was looked at */
 FT_TABLE static unsigned levels_seen_count;
+FT_TABLE static unsigned levels_looks, levels_wait; /* since the last change, and how many are let be before the next */
 FT_TABLE static unsigned long long levels_loads, levels_unloads;
 
 static iterate *iterator(void)
@@ -90,9 +95,30 @@ static int gather_one(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
+/*
+ * An object that another thread is just opening may not be relocated yet: then a slot of it leads nowhere, and stays as it is
+ * until that thread looks, or another that it gave the object to.
+ */
+static int is_all_relocated(void)
+{
+    return __atomic_load_n(&ft_levels_are_pending, __ATOMIC_RELAXED) == ft_thread.has_opened;
+}
+
+/* Of threads that opened and never ask for a symbol nobody knows when they are through: so others look ever more seldom. */
+static int is_worth_another(void)
+{
+    if (!levels_are_unsure || (!ft_thread.has_opened && levels_wait != 0 && levels_wait-- != 0))
+        return 0;
+    levels_looks += levels_looks < LOOKS_MAX;
+    levels_wait = levels_looks > LOOKS_AT_ONCE ? levels_looks : 0;
+    return 1;
+}
+
 static void look_at_all(iterate *all)
 {
     struct survey survey = {0};
+    int is_final = is_all_relocated();
+    levels_are_unsure = 0;
     all(survey_one, &survey);
     size_t bytes = survey.count * sizeof(struct ft_levels_object);
     if (!survey.is_worth_it)
@@ -107,38 +133,33 @@ static void look_at_all(iterate *all)
         if (is_seen(base))
             continue;
         ft_levels_slots_take(&objects, &objects.items[i]);
-        note_seen(base);
+        if (is_final)
+            note_seen(base);
+        else
+            levels_are_unsure = 1;
     }
     ft_sys(SYS_munmap, made, bytes);
 }
 
-/* With the first object, for all of them. */
-static int look_once(struct dl_phdr_info *info, size_t size, void *data)
+/* What one look of ld.so is for. */
+struct look {
+    iterate *all;
+    int may_begin; /* the rules are read if a library is there that is wanted at the start */
+    int is_done;
+};
+
+static int has_new(const struct dl_phdr_info *info, size_t size)
 {
     if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
         if (info->dlpi_adds == levels_loads && info->dlpi_subs == levels_unloads)
-            return 1;
+            return 0;
         if (info->dlpi_subs != levels_unloads) /* another may have come to where one was */
             levels_seen_count = 0;
         levels_loads = info->dlpi_adds;
+        levels_looks = levels_wait = 0;
         levels_unloads = info->dlpi_subs;
     }
-    look_at_all((iterate *)data);
     return 1;
-}
-
-/* Where another thread is looking, which may have begun before the last object was loaded, the next dlsym does. */
-static void look(void)
-{
-    iterate *all = iterator();
-    if (all == NULL)
-        return;
-    if (__atomic_exchange_n(&levels_is_looking, 1, __ATOMIC_ACQUIRE)) {
-        ft_levels_are_pending = 1;
-        return;
-    }
-    all(look_once, (void *)all);
-    __atomic_store_n(&levels_is_looking, 0, __ATOMIC_RELEASE);
 }
 
 static int count_one(struct dl_phdr_info *info, size_t size, void *data)
@@ -186,6 +207,31 @@ static void read_rules(iterate *all)
     levels_are_on = 1;
 }
 
+/* With the first object, for all of them; ld.so has no more than one thread here. */
+static int look_once(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct look *look = data;
+    if (levels_is_looking)
+        return 1; /* a handler of the thread that looks */
+    levels_is_looking = 1;
+    if (look->may_begin && !levels_are_read && (ft_levels_rules_are_given() || look->all(is_wanted_at_start, NULL)))
+        read_rules(look->all);
+    if (levels_are_on && (has_new(info, size) || is_worth_another()))
+        look_at_all(look->all);
+    look->is_done = 1;
+    levels_is_looking = 0;
+    return 1;
+}
+
+/* 1 where all that was there is looked at. */
+static int look(int may_begin)
+{
+    struct look look = {.all = may_look() ? iterator() : NULL, .may_begin = may_begin};
+    if (look.all != NULL)
+        look.all(look_once, &look);
+    return look.is_done;
+}
+
 static int is_any_wanted_at_start(void)
 {
     for (const struct link_map *map = ft_real_first_map(); map != NULL; map = map->l_next)
@@ -200,39 +246,36 @@ static int is_any_wanted_at_start(void)
  */
 void ft_levels_start(void)
 {
-    if (!ft_is_attached() || !may_look() || (!ft_levels_rules_are_given() && !is_any_wanted_at_start()))
-        return;
-    iterate *all = iterator();
-    if (all == NULL)
-        return;
-    read_rules(all);
-    if (levels_are_on)
-        look();
+    if (ft_is_attached() && (ft_levels_rules_are_given() || is_any_wanted_at_start()))
+        look(1);
 }
 
+/* It stays pending until this thread has looked: where it never does, others that ask for a symbol see that nothing is new. */
 void ft_levels_opening(void)
 {
-    iterate *all = may_look() ? iterator() : NULL;
-    if (all != NULL && !levels_are_read && (ft_levels_rules_are_given() || all(is_wanted_at_start, NULL)))
-        read_rules(all);
-    if (!levels_are_on)
+    if (!levels_are_read || levels_are_on)
+        look(1);
+    if (!levels_are_on || ft_thread.has_opened)
         return;
-    if (all != NULL)
-        look();
-    ft_levels_are_pending = 1; /* also where it may not look yet: dlsym asks again */
+    ft_thread.has_opened = 1;
+    __atomic_fetch_add(&ft_levels_are_pending, 1, __ATOMIC_RELAXED);
 }
 
 void ft_levels_forked(void)
 {
-    __atomic_store_n(&levels_is_looking, 0, __ATOMIC_RELAXED);
+    levels_is_looking = 0;
+    if (ft_levels_are_pending == 0)
+        return;
+    ft_levels_are_pending = 1;
+    ft_thread.has_opened = 1;
 }
 
 __attribute__((visibility("hidden"))) void ft_levels_loaded(void)
 {
-    if (!may_look())
+    if (!look(0) || !ft_thread.has_opened)
         return;
-    ft_levels_are_pending = 0;
-    look();
+    ft_thread.has_opened = 0;
+    __atomic_fetch_sub(&ft_levels_are_pending, 1, __ATOMIC_RELAXED);
 }
 
 #else

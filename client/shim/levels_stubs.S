@@ -181,7 +181,7 @@ leave:
 ft_levels_dlsym:
     .cfi_startproc
     endbr64
-    cmpb $0, ft_levels_are_pending(%rip)
+    cmpl $0, ft_levels_are_pending(%rip)
     je 1f
     pushq %rdi
     .cfi_adjust_cfa_offset 8

@@ -87,6 +87,7 @@ struct ft_thread {
     void *vfork_pages;               /* taken by the child for what it was about to become */
     uint64_t vfork_pages_bytes;
     uint8_t tags_untold; /* its tags or the process's are not all in the segment yet */
+    uint8_t has_opened;  /* libraries that it has not looked at (levels_scan.c) */
 };
 
 /* This page is wiped in a child, however it was made: base is 0 there until the child has attached. */

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // opener PLUGIN TIMES HOW: opens the plugin, lets it call the library ten times and closes it again, TIMES times. HOW:
-// 1 thread; 2 of them; "forking": another one is within fork() at each dlopen; "ended": the first thread is gone;
-// "cancelled": before each dlopen another thread is cancelled in forkpty.
+// N threads, of which each after the first has its own, PLUGIN.1 and so on; "forking": another one is within fork() at each dlopen; "ended": the first thread is gone;
+// "cancelled": before each dlopen another thread is cancelled in forkpty;
+// "handed": 4 threads, whose plugins are opened by others.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <pty.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { THREADS_MAX = 16 };
 static const char *plugin;
 static long times;
 static int forks, cancels, begun[2], opened_too[2];
@@ -68,13 +71,13 @@ static void cancel_fork(void)
 static void *run(void *data)
 {
     long sum = 0;
-    (void)data;
+    const char *own = data != NULL ? data : plugin;
     for (long i = 0; i < times; i++) {
         if (forks)
             begin_fork();
         if (cancels)
             cancel_fork();
-        void *opened = dlopen(plugin, i % 2 ? RTLD_NOW : RTLD_LAZY);
+        void *opened = dlopen(own, i % 2 ? RTLD_NOW : RTLD_LAZY);
         if (forks)
             end_fork();
         long (*call)(int) = opened != NULL ? (long (*)(int))dlsym(opened, "plugin_run") : NULL;
@@ -82,6 +85,27 @@ static void *run(void *data)
             fprintf(stderr, "%s\n", dlerror());
             exit(1);
         }
+        sum += call(5);
+        dlclose(opened);
+    }
+    return (void *)sum;
+}
+
+/* Each opens the plugin in one thread and asks for its symbol in another, while others open theirs. */
+static void *open_for_other(void *own)
+{
+    return dlopen(own, RTLD_NOW);
+}
+
+static void *run_handed(void *data)
+{
+    long sum = 0;
+    for (long i = 0; i < times; i++) {
+        pthread_t opener;
+        void *opened = NULL;
+        if (pthread_create(&opener, NULL, open_for_other, data) != 0 || pthread_join(opener, &opened) != 0)
+            abort();
+        long (*call)(int) = (long (*)(int))dlsym(opened, "plugin_run");
         sum += call(5);
         dlclose(opened);
     }
@@ -105,7 +129,6 @@ static void *run_alone(void *data)
 int main(int argc, char **argv)
 {
     pthread_t other;
-    void *sum = NULL;
     if (argc < 4)
         return 2;
     plugin = argv[1];
@@ -119,11 +142,21 @@ int main(int argc, char **argv)
     cancels = strcmp(argv[3], "cancelled") == 0;
     if (forks && (pipe(begun) != 0 || pipe(opened_too) != 0 || pthread_atfork(wait_in_fork, NULL, NULL) != 0))
         return 2;
-    if (argv[3][0] == '2')
-        pthread_create(&other, NULL, run, NULL);
-    long own = (long)run(NULL);
-    if (argv[3][0] == '2')
-        pthread_join(other, &sum);
-    tell(own, (long)sum, argv[3][0] == '2' ? 2 : 1);
+    void *(*way)(void *) = strcmp(argv[3], "handed") == 0 ? run_handed : run;
+    int threads = way == run_handed ? 4 : atoi(argv[3]) > 0 ? atoi(argv[3]) : 1;
+    pthread_t others[THREADS_MAX];
+    long sum = 0;
+    for (int i = 1; i < threads; i++) {
+        char *name = NULL;
+        if (asprintf(&name, "%s.%d", plugin, i) < 0 || pthread_create(&others[i], NULL, way, name) != 0)
+            abort();
+    }
+    long own = (long)way((void *)(uintptr_t)plugin);
+    for (int i = 1; i < threads; i++) {
+        void *one = NULL;
+        pthread_join(others[i], &one);
+        sum += (long)one;
+    }
+    tell(own, sum, threads);
     return 0;
 }
