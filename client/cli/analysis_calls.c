@@ -111,8 +111,8 @@ static void add_figures(struct ft_calls *calls, const struct ft_call_sum *call, 
     calls->write.bytes += stream & FT_COUNT_WRITE ? more->bytes : 0;
 }
 
-static void add_aggregate(struct ft_calls *calls, const struct ft_trace_reader *reader,
-                          const struct ft_trace_aggregate *aggregate)
+void ft_calls_add(struct ft_calls *calls, const struct ft_trace_reader *reader,
+                  const struct ft_trace_aggregate *aggregate)
 {
     struct ft_call_sum *sum = sum_of_aggregate(calls, reader, aggregate);
     if (!sum || aggregate->count == 0) {
@@ -157,7 +157,7 @@ static void add_blocks(struct ft_calls *calls, const struct ft_trace_set *set, s
             continue;
         }
         for (size_t k = 0; k < aggregate_count; k++) {
-            add_aggregate(calls, reader, &aggregates[k]);
+            ft_calls_add(calls, reader, &aggregates[k]);
         }
     }
     ft_trace_decoder_destroy(decoder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Totals per call, from the heads of the blocks and the totals of dropped events; and the figures read, write, metadata
+ * Totals per call, from the heads of the blocks and the totals of dropped events, or of chosen rows; and the figures read, write, metadata
  * and other_io. Of dropped events it is not known on what kind of file they were: those of a call are shared out like
  * its stored ones, or taken for files where none was stored.
  */
@@ -8,6 +8,7 @@
 #define FT_CLI_ANALYSIS_CALLS_H
 
 #include "client/cli/map.h"
+#include "proto/trace_aggregate.h"
 #include "proto/trace_set.h"
 
 struct ft_sum {
@@ -40,6 +41,18 @@ void ft_calls_init(struct ft_calls *calls);
 void ft_calls_fini(struct ft_calls *calls);
 /* Adds up the whole set. */
 void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set);
+/* One total of stored events. */
+void ft_calls_add(struct ft_calls *calls, const struct ft_trace_reader *reader,
+                  const struct ft_trace_aggregate *aggregate);
+
+/* Columns of rows that are added up here. */
+enum {
+    FT_CALLS_COLUMNS =
+        FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2 | FT_COL_BYTES | FT_COL_ERR | FT_COL_NAME | FT_COL_HAS
+};
+/* The totals of these rows of one block, in the place of what the sums were of; a thread has its own. */
+void ft_calls_sum_rows(struct ft_aggregator *sums, const struct ft_trace_reader *reader, const struct ft_rows *rows);
+void ft_calls_add_sums(struct ft_calls *calls, const struct ft_trace_reader *reader, const struct ft_aggregator *sums);
 /* Longest time first; the order of equal ones is that of their names. */
 void ft_calls_sort(struct ft_calls *calls);
 

@@ -19,6 +19,7 @@ enum { AHEAD = 8 };
 struct queue {
     struct ft_scan *scan;
     struct ft_scan_work *work;
+    struct ft_calls *calls; /* NULL: not wanted */
     struct ft_scan_endings endings;
     struct ft_scan_pair *shared;
     size_t shared_count, shared_space;
@@ -27,6 +28,7 @@ struct queue {
 struct worker {
     struct queue *queue;
     struct ft_scan_part part;
+    struct ft_aggregator *sums; /* of the block at hand */
 };
 
 /* Entries of a file with several paths are counted at the end, when it is known which of them are one. */
@@ -92,6 +94,9 @@ static void hand_over(void *worker_untyped, const struct ft_workers_turn *turn)
     if (turn->is_sound) {
         keep_block(queue, &worker->part, turn->block);
     }
+    if (turn->is_sound && queue->calls) {
+        ft_calls_add_sums(queue->calls, ft_trace_set_reader(queue->work->set, turn->block->reader), worker->sums);
+    }
     sweep_block(queue, &worker->part, turn->watermark_ns, turn->is_sound);
     if (turn->block->watermark_ns != INT64_MIN) {
         end_processes(queue, turn->block->host, turn->block->watermark_ns);
@@ -100,12 +105,15 @@ static void hand_over(void *worker_untyped, const struct ft_workers_turn *turn)
 
 static void add_block(void *worker_untyped, const struct ft_scan_block *block, const struct ft_rows *rows)
 {
-    struct ft_scan_part *part = &((struct worker *)worker_untyped)->part;
+    struct worker *worker = worker_untyped;
+    const struct ft_trace_reader *reader = ft_trace_set_reader(worker->queue->work->set, block->reader);
     size_t count;
-    if (rows) {
-        ft_scan_part_add(
-            part, block->reader,
-            &ft_trace_reader_blocks(ft_trace_set_reader(part->work->set, block->reader), &count)[block->block], rows);
+    if (!rows) {
+        return;
+    }
+    ft_scan_part_add(&worker->part, block->reader, &ft_trace_reader_blocks(reader, &count)[block->block], rows);
+    if (worker->sums) {
+        ft_calls_sum_rows(worker->sums, reader, rows);
     }
 }
 
@@ -138,6 +146,7 @@ static void *begin_worker(void *queue_untyped)
     struct worker *worker = ft_cli_alloc(sizeof(*worker));
     worker->queue = queue_untyped;
     ft_scan_part_init(&worker->part, worker->queue->work);
+    worker->sums = worker->queue->calls ? ft_cli_memory(ft_aggregator_create()) : NULL;
     return worker;
 }
 
@@ -146,6 +155,7 @@ static void end_worker(void *worker_untyped)
     struct worker *worker = worker_untyped;
     add_part(worker->queue->scan, &worker->part);
     ft_scan_part_fini(&worker->part);
+    ft_aggregator_destroy(worker->sums);
     free(worker);
 }
 
@@ -153,7 +163,8 @@ static void run_workers(struct ft_scan *scan, struct queue *queue, struct ft_pro
 {
     struct ft_workers workers = {.set = queue->work->set,
                                  .where = queue->work->where,
-                                 .columns = ft_scan_part_columns(queue->work->parts),
+                                 .columns =
+                                     ft_scan_part_columns(queue->work->parts) | (queue->calls ? FT_CALLS_COLUMNS : 0),
                                  .progress = progress,
                                  .context = queue,
                                  .begin = begin_worker,
@@ -203,8 +214,9 @@ static size_t most_file_ids(const struct ft_trace_set *set)
     return most + 2;
 }
 
-int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
-                       const struct ft_where *where, const struct ft_scan *whole, struct ft_progress *progress)
+int ft_scan_read_chosen(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
+                        const struct ft_where *where, const struct ft_scan *whole, struct ft_calls *calls,
+                        struct ft_progress *progress)
 {
     init_scan(scan, set, true);
     struct ft_scan_work common = {.set = set,
@@ -215,7 +227,7 @@ int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, uns
                                   .place_count = most_file_ids(set),
                                   .where = where,
                                   .parts = parts};
-    struct queue queue = {.scan = scan, .work = &common};
+    struct queue queue = {.scan = scan, .work = &common, .calls = calls};
     for (size_t f = 0; f < scan->file_count && parts & FT_SCAN_FILES; f++) {
         scan->files[f].processes = scan->entries.items[f].path_id != FT_ENTRY_NONE ? HAS_PATHS : 0;
     }
@@ -235,6 +247,12 @@ int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, uns
     ft_scan_free_calls(common.calls, set);
     free(queue.shared);
     return 0;
+}
+
+int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
+                       const struct ft_where *where, const struct ft_scan *whole, struct ft_progress *progress)
+{
+    return ft_scan_read_chosen(scan, set, parts, where, whole, NULL, progress);
 }
 
 void ft_scan_read_none(struct ft_scan *scan, const struct ft_trace_set *set)

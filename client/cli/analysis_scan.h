@@ -9,6 +9,7 @@
 
 #include "client/cli/analysis_access.h"
 #include "client/cli/analysis_busy.h"
+#include "client/cli/analysis_calls.h"
 #include "client/cli/analysis_entries.h"
 #include "client/cli/analysis_process_times.h"
 #include "client/cli/analysis_reuse.h"
@@ -56,6 +57,10 @@ int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned 
  */
 int ft_scan_read_where(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
                        const struct ft_where *where, const struct ft_scan *whole, struct ft_progress *progress);
+/* The same; what `calls` tells of them is added to it, where that is not NULL. */
+int ft_scan_read_chosen(struct ft_scan *scan, const struct ft_trace_set *set, unsigned parts,
+                        const struct ft_where *where, const struct ft_scan *whole, struct ft_calls *calls,
+                        struct ft_progress *progress);
 /* What is known without a look at any event: their number, and what PROFILE frames tell of processes. */
 void ft_scan_read_none(struct ft_scan *scan, const struct ft_trace_set *set);
 void ft_scan_fini(struct ft_scan *scan);

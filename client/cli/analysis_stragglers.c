@@ -14,12 +14,14 @@ static int furthest_first(const void *a_untyped, const void *b_untyped)
 }
 
 /* Of processes that came as sums it is not known how long I/O went on. */
-static struct ft_peer *order_processes(const struct ft_trace_set *set, const struct ft_scan *scan, size_t *count)
+static struct ft_peer *order_processes(const struct ft_trace_set *set, const struct ft_scan *scan, bool are_chosen,
+                                       size_t *count)
 {
     struct ft_peer *all = ft_cli_alloc(scan->process_count * sizeof(*all));
     *count = 0;
     for (uint32_t p = 0; p < scan->process_count; p++) {
-        if (scan->processes[p].profiled == 0) {
+        const struct ft_process_sum *sum = &scan->processes[p];
+        if (sum->profiled == 0 && (!are_chosen || sum->events > 0)) {
             all[(*count)++] =
                 (struct ft_peer){.process = p, .io_ns = (uint64_t)scan->times.totals[p].total_ns[FT_SWEEP_IO]};
         }
@@ -28,10 +30,11 @@ static struct ft_peer *order_processes(const struct ft_trace_set *set, const str
     return all;
 }
 
-struct ft_straggler *ft_stragglers_find(const struct ft_trace_set *set, const struct ft_scan *scan, size_t *count)
+struct ft_straggler *ft_stragglers_find(const struct ft_trace_set *set, const struct ft_scan *scan, bool are_chosen,
+                                        size_t *count)
 {
     size_t known;
-    struct ft_peer *all = order_processes(set, scan, &known);
+    struct ft_peer *all = order_processes(set, scan, are_chosen, &known);
     struct ft_straggler *found = ft_cli_alloc(scan->process_count * sizeof(*found));
     *count = 0;
     for (size_t begin = 0, of_program; begin < known; begin += of_program) {

@@ -15,8 +15,9 @@ struct ft_straggler {
 
 /*
  * Those above the median of their program (the lower one of the two in the middle), the furthest from it first. A new
- * array. `scan` with FT_SCAN_PROCESS_TIMES.
+ * array. `scan` with FT_SCAN_PROCESS_TIMES. `are_chosen`: it is of chosen events, and only of processes that have some.
  */
-struct ft_straggler *ft_stragglers_find(const struct ft_trace_set *set, const struct ft_scan *scan, size_t *count);
+struct ft_straggler *ft_stragglers_find(const struct ft_trace_set *set, const struct ft_scan *scan, bool are_chosen,
+                                        size_t *count);
 
 #endif

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /* flowtap summary: the job at a glance. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "client/cli/cli.h"
 #include "client/cli/progress.h"
 #include "client/cli/report.h"
 #include "client/cli/summary.h"
 #include "client/cli/units.h"
+#include "client/cli/where.h"
 
 struct values {
     bool as_json, is_quick;
     uint64_t top;
-    const char *by;
+    const char *by, *where;
+    bool with_stats;
 };
 
 static const struct values defaults = {.top = 5};
@@ -26,13 +27,20 @@ static const struct ft_option options[] = {
     {FT_OPTION_STRING, 'b', "by", "KEY,...",
      "also the figures of each group of events: tags such as epoch, or host, job, user, exe, pid, rank, cat, name",
      offsetof(struct values, by), NULL},
+    FT_OPTION_WHERE(struct values, where),
+    FT_OPTION_STATS(struct values, with_stats),
 };
 
-static int read_groups(struct ft_groups *groups, struct ft_group_keys *keys, const struct ft_trace_set *set)
+/* What it counts of blocks is left to the scan, which looks at the same ones. */
+static int read_groups(struct ft_groups *groups, struct ft_group_keys *keys, const struct ft_trace_set *set,
+                       const struct ft_where *where)
 {
     struct ft_unit_text most;
     ft_group_keys_bind(keys, set);
-    ft_groups_read(groups, keys, set, NULL);
+    ft_groups_read(groups, keys, set, where);
+    if (where) {
+        *where->stats = (struct ft_where_stats){0};
+    }
     if (groups->are_too_many) {
         ft_groups_fini(groups);
         ft_group_keys_fini(keys);
@@ -43,75 +51,111 @@ static int read_groups(struct ft_groups *groups, struct ft_group_keys *keys, con
 }
 
 /* Not every part decodes the same blocks. */
-static uint64_t most_bad_blocks(const struct ft_summary *summary, const struct ft_groups *groups)
+static uint64_t most_bad_blocks(const struct ft_summary *summary)
 {
     uint64_t most = summary->scan.bad_blocks;
     most = summary->calls.bad_blocks > most ? summary->calls.bad_blocks : most;
-    return groups && groups->bad_blocks > most ? groups->bad_blocks : most;
+    most = summary->whole.bad_blocks > most ? summary->whole.bad_blocks : most;
+    return summary->groups && summary->groups->bad_blocks > most ? summary->groups->bad_blocks : most;
 }
 
-int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_summary_look *look)
+/* Who and what was not seen is told of the whole job; the whole scan tells, too, which paths are one file. */
+static void read_chosen(struct ft_summary *summary, unsigned parts, const struct ft_where *where,
+                        struct ft_progress *progress)
 {
-    struct ft_trace_set *set;
-    struct ft_summary summary;
+    ft_scan_read(&summary->whole, summary->set, FT_SCAN_FILES | FT_SCAN_PROCESSES, progress);
+    ft_scan_read_chosen(&summary->scan, summary->set, parts, where, &summary->whole, &summary->calls, progress);
+}
+
+static void read_events(struct ft_summary *summary, const struct ft_where *where)
+{
+    const unsigned parts = FT_SCAN_FILES | FT_SCAN_PROCESSES | FT_SCAN_UNIONS | FT_SCAN_PROCESS_TIMES | FT_SCAN_ACCESS;
     struct ft_progress progress;
-    struct ft_groups groups;
-    if ((look->is_quick ? ft_report_open_without_files : ft_report_open)(paths, &set) != FT_STATUS_DONE) {
-        return FT_STATUS_FAILED;
-    }
-    /* First: whether there are too many is known before all else is read. */
-    if (look->by && read_groups(&groups, look->by, set) != FT_STATUS_DONE) {
-        ft_trace_set_close(set);
-        return FT_STATUS_FAILED;
-    }
-    memset(&summary, 0, sizeof(summary));
-    summary.set = set;
-    summary.is_quick = look->is_quick;
-    ft_progress_begin(&progress, "reading events", ft_trace_set_events(set));
-    ft_calls_init(&summary.calls);
-    ft_calls_read(&summary.calls, set);
-    ft_calls_sort(&summary.calls);
-    if (look->is_quick) {
-        ft_scan_read_none(&summary.scan, set);
+    ft_progress_begin(&progress, "reading events", ft_trace_set_events(summary->set) * (where ? 2 : 1));
+    ft_calls_init(&summary->calls);
+    if (where) {
+        read_chosen(summary, parts, where, &progress);
     } else {
-        ft_scan_read(&summary.scan, set,
-                     FT_SCAN_FILES | FT_SCAN_PROCESSES | FT_SCAN_UNIONS | FT_SCAN_PROCESS_TIMES | FT_SCAN_ACCESS,
-                     &progress);
+        ft_calls_read(&summary->calls, summary->set);
+        if (summary->is_quick) {
+            ft_scan_read_none(&summary->scan, summary->set);
+        } else {
+            ft_scan_read(&summary->scan, summary->set, parts, &progress);
+        }
     }
     ft_progress_end(&progress);
-    ft_job_read(&summary.job, set, &summary.scan);
-    uint64_t bad_blocks = most_bad_blocks(&summary, look->by ? &groups : NULL);
-    summary.state = ft_state_of(set, bad_blocks);
-    summary.groups = look->by ? &groups : NULL;
-    ft_report_warn_of_blocks(set, bad_blocks);
+    ft_calls_sort(&summary->calls);
+    ft_job_read(&summary->job, summary->set, where ? &summary->whole : &summary->scan);
+}
+
+static void print(const struct ft_summary *summary, const struct ft_strings *paths, FILE *out,
+                  const struct ft_summary_look *look)
+{
     if (look->as_json) {
-        ft_summary_print_json(&summary, out, look->top);
+        ft_summary_print_json(summary, out, look->top);
     } else {
         struct ft_summary_look own = *look;
-        char *title = ft_report_title(paths, look->title, set);
+        char *title = ft_report_title(paths, look->title, summary->set);
         own.title = title;
-        ft_summary_print_text(&summary, out, &own);
+        ft_summary_print_text(summary, out, &own);
         free(title);
     }
+}
+
+static int read_and_print(const struct ft_trace_set *set, const struct ft_strings *paths, FILE *out,
+                          const struct ft_summary_look *look, const struct ft_where *where)
+{
+    struct ft_summary summary = {.set = set, .is_quick = look->is_quick, .where = look->where};
+    struct ft_groups groups;
+    /* First: whether there are too many is known before all else is read. */
+    if (look->by && read_groups(&groups, look->by, set, where) != FT_STATUS_DONE) {
+        return FT_STATUS_FAILED;
+    }
+    summary.groups = look->by ? &groups : NULL;
+    read_events(&summary, where);
+    uint64_t bad_blocks = most_bad_blocks(&summary);
+    summary.state = ft_state_of(set, bad_blocks);
+    ft_report_warn_of_blocks(set, bad_blocks);
+    print(&summary, paths, out, look);
     if (look->by) {
         ft_groups_fini(&groups);
         ft_group_keys_fini(look->by);
     }
     ft_job_fini(&summary.job);
+    ft_scan_fini(&summary.whole);
     ft_scan_fini(&summary.scan);
     ft_calls_fini(&summary.calls);
-    ft_trace_set_close(set);
     return FT_STATUS_DONE;
+}
+
+int ft_summary_show(const struct ft_strings *paths, FILE *out, const struct ft_summary_look *look)
+{
+    struct ft_report_where where = {0};
+    struct ft_trace_set *set;
+    int status = look->is_quick ? ft_report_open_without_files(paths, &set)
+                                : ft_report_where_open(&where, look->where, paths, &set);
+    if (status != FT_STATUS_DONE) {
+        return status;
+    }
+    status = read_and_print(set, paths, out, look, where.bound);
+    ft_report_where_end(&where, set, look->with_stats && status == FT_STATUS_DONE);
+    ft_trace_set_close(set);
+    return status;
 }
 
 static int run(const void *values_untyped, const struct ft_strings *operands)
 {
     const struct values *values = values_untyped;
-    struct ft_summary_look look = {.as_json = values->as_json, .is_quick = values->is_quick, .top = values->top};
+    struct ft_summary_look look = {.as_json = values->as_json,
+                                   .is_quick = values->is_quick,
+                                   .top = values->top,
+                                   .where = values->where,
+                                   .with_stats = values->with_stats};
     struct ft_group_keys keys;
     char error[128];
-    if (values->by && values->is_quick) {
-        return ft_cli_fail_usage("--quick does not look at events, as --by has to; give one of them");
+    if ((values->by || values->where) && values->is_quick) {
+        return ft_cli_fail_usage("--quick does not look at events, as %s has to; give one of them",
+                                 values->by ? "--by" : "--where");
     }
     if (values->by && ft_group_keys_parse(&keys, values->by, error, sizeof(error)) < 0) {
         ft_group_keys_fini(&keys);

@@ -18,17 +18,19 @@
 struct ft_summary {
     const struct ft_trace_set *set;
     struct ft_calls calls; /* sorted */
-    struct ft_scan scan;
+    struct ft_scan scan;   /* of the events that are chosen */
+    struct ft_scan whole;  /* of all, where `where` is not NULL */
     struct ft_job job;
+    const char *where;              /* which events calls, scan and groups are of; NULL: all */
     const struct ft_groups *groups; /* NULL: none are wanted */
     struct ft_state state;
     bool is_quick; /* no event was looked at: the scan knows their number alone */
 };
 
-/* Whether it is known when each event went on, and which came after which: of sums it is not. */
+/* Whether it is known when each event went on, and which came after which: of sums, which nobody can choose, it is not. */
 static inline bool ft_summary_knows_times(const struct ft_summary *summary)
 {
-    return !summary->job.profiled && !summary->is_quick;
+    return (!summary->job.profiled || summary->where) && !summary->is_quick;
 }
 
 struct ft_summary_look {
@@ -36,6 +38,8 @@ struct ft_summary_look {
     bool is_quick;            /* what the heads of blocks hold alone */
     size_t top;               /* rows of each table */
     struct ft_group_keys *by; /* groups that are wanted, too; NULL: none */
+    const char *where;        /* only events of which this holds; NULL: all. Not with is_quick */
+    bool with_stats;          /* how many blocks that passed over is said on stderr */
     const char *title;        /* what the first line names; NULL: the paths */
     const char *why_empty;    /* why there is no event, where the caller knows; else NULL */
     const char *doctor;       /* the command that says more of it; NULL: `flowtap doctor --trace PATH` */

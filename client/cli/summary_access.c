@@ -48,7 +48,7 @@ void ft_summary_print_stragglers(const struct ft_screen *screen, const struct ft
     static const struct ft_column columns[] = {
         {"I/O TIME", true, false}, {"MEDIAN", true, false}, {"PID", true, false}, {"PROGRAM", false, true}};
     size_t count;
-    struct ft_straggler *found = ft_stragglers_find(summary->set, &summary->scan, &count);
+    struct ft_straggler *found = ft_stragglers_find(summary->set, &summary->scan, summary->where != NULL, &count);
     struct ft_table table;
     ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < count && i < top; i++) {

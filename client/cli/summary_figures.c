@@ -106,7 +106,7 @@ void ft_summary_put_hottest(struct ft_json *json, const struct ft_summary *summa
 void ft_summary_put_stragglers(struct ft_json *json, const struct ft_summary *summary, size_t top)
 {
     size_t count;
-    struct ft_straggler *found = ft_stragglers_find(summary->set, &summary->scan, &count);
+    struct ft_straggler *found = ft_stragglers_find(summary->set, &summary->scan, summary->where != NULL, &count);
     ft_json_key(json, "stragglers");
     ft_json_begin_array(json);
     for (size_t i = 0; i < count && i < top; i++) {

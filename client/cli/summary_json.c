@@ -30,6 +30,8 @@ static void put_counts(struct ft_json *json, const struct ft_summary *summary)
     } else {
         ft_json_null(json);
     }
+    ft_report_json_bytes(json, "where", FT_BYTES(summary->where ? summary->where : ""));
+    ft_json_member_uint_if(json, "chosen", summary->where != NULL, summary->scan.rows);
     ft_json_member_uint(json, "hosts", ft_trace_set_host_count(summary->set));
     ft_json_member_uint(json, "processes", job->coverage.tasks);
     ft_json_member_uint(json, "images", ft_trace_set_process_count(summary->set));

@@ -34,6 +34,18 @@ static void print_wall(const struct ft_screen *screen, const struct ft_summary *
             ft_units_time(&io, io_ns), ft_units_share(&share, (double)io_ns, (double)wall_ns));
 }
 
+static void print_chosen(const struct ft_screen *screen, const struct ft_summary *summary)
+{
+    struct ft_unit_text chosen, all;
+    if (summary->where) {
+        char *where = ft_text_escape(summary->where, strlen(summary->where), FT_TEXT_SHOW);
+        print_label(screen, "Chosen");
+        fprintf(screen->out, "%s of %s events: %s\n", ft_units_count(&chosen, summary->scan.rows),
+                ft_units_count(&all, summary->job.stored), where);
+        free(where);
+    }
+}
+
 /* Of a profile, or of a job that became one. */
 static void print_profiled(const struct ft_screen *screen, const struct ft_summary *summary)
 {
@@ -229,6 +241,7 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
                         look->doctor ? look->doctor : "flowtap doctor --trace PATH");
         free(why);
     }
+    print_chosen(&screen, summary);
     print_wall(&screen, summary);
     print_sum(&screen, "Read", &summary->calls.read, true);
     print_sum(&screen, "Written", &summary->calls.write, true);
@@ -247,6 +260,9 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     print_calls(&screen, &summary->calls, look->top);
     ft_summary_print_categories(&screen, summary);
     ft_summary_print_stragglers(&screen, summary, look->top);
+    if (summary->where) {
+        ft_report_print_left_out(&screen, summary->job.profiled, ft_report_dropped(summary->set));
+    }
     print_processes(&screen, summary);
     print_profiled(&screen, summary);
     print_unseen(&screen, summary);

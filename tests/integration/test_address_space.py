@@ -14,9 +14,9 @@ EVENTS = 500_000
 MIB = 1 << 20
 THREADS_MAX = 8
 COMMANDS = ["info", "verify", "summary", "summary --quick", "summary --by rank,epoch,name", "summary --by path",
-            "files", "files --by folder",
-            "files --where size<4096", "processes", "processes --where size<4096", "timeline", "timeline --where size<4096",
-            "diagnose", "diff", "events", "events --where size<4096", "events --sort -dur --top 1000", "events --sort path --top 20",
+            "summary --where size<4096", "files", "files --by folder", "files --where size<4096", "processes",
+            "processes --where size<4096", "timeline", "timeline --where size<4096", "diagnose", "diff", "events",
+            "events --where size<4096", "events --sort -dur --top 1000", "events --sort path --top 20",
             "events --by name,tag.epoch", "events --by path", "doctor"]
 READ_NO_TRACE = {"run", "status", "top", "jobs", "fetch"}
 

@@ -85,8 +85,8 @@ def check_percentiles(summary, events):
             assert wanted.bit_length() == told.bit_length() and own[0] <= told <= own[-1]
 
 
-def check_processes(path, summary, calls, spans):
-    processes = exact("processes", path)["processes"]
+def check_processes(path, summary, calls, spans, *options):
+    processes = exact("processes", path, *options)["processes"]
     for process in processes:
         key = (process["host"], process["pid"])
         own = [c for c in calls if (c.event["host"], c.event["pid"]) == key]
@@ -105,8 +105,8 @@ def check_processes(path, summary, calls, spans):
     assert summary["stragglers_found"] == len(wanted) and told == sorted(wanted, reverse=True)[:5]
 
 
-def check_hottest(path, summary):
-    files = {(f["host"], f["path"]): f for f in exact("files", path)["files"]}
+def check_hottest(path, summary, *options):
+    files = {(f["host"], f["path"]): f for f in exact("files", path, *options)["files"]}
     times = {key: f["read_time"] + f["write_time"] + f["metadata_time"] for key, f in files.items()
              if f["kind"] in ("regular", "directory", "block", "unknown")}
     told = [(one["host"], one["path"]) for one in summary["hottest_files"]]
