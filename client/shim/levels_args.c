@@ -223,6 +223,7 @@ static void tell_rank(const struct told *told)
     for (int rest = rank; digits > 0; rest /= 10)
         text[--digits] = (char)('0' + rest % 10);
     ft_tags_set(1, "mpi_rank", text);
+    levels_rank_is_told = 1; /* a tool's function may have stood before the library's */
 }
 
 uint32_t ft_levels_args_tell(const struct ft_levels_call *call, uint64_t result, struct ft_annotate_arg *args)

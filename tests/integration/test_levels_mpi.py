@@ -108,15 +108,23 @@ def test_mpi_io(tap, mpi):
         assert [e for e in inside(trace, one("MPI_File_sync"), "POSIX") if "sync" in e["name"]]
 
 
+def with_fortran(tap, mpi, binding):
+    compiler, program = f"mpifort.{mpi}", tap.folder / "fortran"
+    harness.needs_program(compiler)
+    shown = harness.call([compiler, "-show"])
+    harness.needs(shown.returncode == 0 and shown.stdout.split(), f"{compiler} does not say which compiler it calls")
+    harness.needs_program(shown.stdout.split()[0].decode())
+    done = harness.call([compiler, "-O1", "-cpp", *(["-DNEW"] if binding == "mpi_f08" else []), f"-J{tap.folder}", "-o", program,
+                         SOURCES / "mpi_fortran.f90"], deadline=120)
+    assert done.returncode == 0, done.stderr.decode()
+    return program
+
+
 @pytest.mark.parametrize("binding", ["mpi", "mpi_f08"])
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_mpi_io_of_fortran(tap, mpi, binding):
     """By either binding one span for a call, with file, size and offset, and the POSIX calls inside it."""
-    compiler, program = f"mpifort.{mpi}", tap.folder / "fortran"
-    harness.needs_program(compiler)
-    done = harness.call([compiler, "-O1", "-cpp", *(["-DNEW"] if binding == "mpi_f08" else []), f"-J{tap.folder}", "-o", program,
-                         SOURCES / "mpi_fortran.f90"], deadline=120)
-    assert done.returncode == 0, done.stderr.decode()
+    program = with_fortran(tap, mpi, binding)
     trace, before, after = run_ranks(tap, mpi, program)
     assert before == after and list(after) == ["fortran.dat"]
     path, ending = str(tap.work / "data/fortran.dat"), "_f08" if binding == "mpi_f08" else ""
@@ -182,9 +190,11 @@ def test_parallel_hdf5(tap, mpi):
     assert sum(e["result"] for e in written if "write" in e["name"]) == RANKS * 8000
 
 
+@pytest.mark.parametrize("binding", ["c", "mpi", "mpi_f08"])
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
-def test_rank_by_mpi_where_the_environment_tells_none(tap, mpi):
-    program, folder = compile_with(tap, mpi, "mpi"), folder_of(tap, "data")
+def test_rank_by_mpi_where_the_environment_tells_none(tap, mpi, binding):
+    program = compile_with(tap, mpi, "mpi") if binding == "c" else with_fortran(tap, mpi, binding)
+    folder = folder_of(tap, "data")
     trace = tap.run([program, folder], env={**ENVIRONMENT, **dict.fromkeys(NO_RANK)})
     assert {e["tags"]["mpi_rank"] for e in trace.events(cat="MPIIO")} == {"0"}
     assert [p["rank"] for p in trace.processes() if p["pid"] == trace.events(cat="MPIIO")[0]["pid"]] in ([None], [None] * 2)
