@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "proto/control.h"
+#include "proto/glob.h"
 #include "proto/ring.h"
 
 /* name, what it does */
@@ -162,6 +163,28 @@ static inline enum ft_setting_use ft_setting_use_of_rule(const char *item, size_
                                      .functions = item + colon + 1,
                                      .functions_n = n - colon - 1};
     return FT_SETTING_USED;
+}
+
+/* Whether one of the patterns, which commas separate, matches. */
+static inline int ft_setting_is_in_list(const char *list, size_t list_n, const char *name, size_t n)
+{
+    const char *end = list + list_n, *pattern;
+    size_t pattern_n;
+    while (ft_setting_next(&list, end, ',', &pattern, &pattern_n))
+        if (pattern_n > 0 && ft_glob_match(pattern, pattern_n, name, n))
+            return 1;
+    return 0;
+}
+
+/* Whether the rule is about this library, by the name of its file: "libx.so" is libx.so.7, too. */
+static inline int ft_setting_rule_is_of(const struct ft_setting_rule *rule, const char *library, size_t n)
+{
+    if (ft_glob_match(rule->library, rule->library_n, library, n))
+        return 1;
+    for (size_t i = 1; i < n; i++)
+        if (library[i] == '.' && ft_glob_match(rule->library, rule->library_n, library, i))
+            return 1;
+    return 0;
 }
 
 /* One item of FLOWTAP_TAGS, where `count` were taken by now. Empty ones are skipped, not ignored. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // FLOWTAP_FUNCTIONS and FLOWTAP_LEVELS.
-#include <fnmatch.h>
+#include <dirent.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,21 +10,38 @@
 #include "client/cli/doctor.h"
 #include "client/cli/symbols.h"
 
-/* The first that is there; a new string, NULL: none. */
-static char *find_library_in(const char *folder, size_t folder_bytes, const struct ft_setting_rule *rule)
+/* The first of them by name, in the folder; a new string, NULL: none. */
+static char *find_library_below(const char *folder, const struct ft_setting_rule *rule)
 {
-    static const char *const endings[] = {"", ".*"};
-    char *path = NULL;
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]) && !path; i++) {
-        char *pattern =
-            ft_cli_format("%.*s/%.*s%s", (int)folder_bytes, folder, (int)rule->library_n, rule->library, endings[i]);
-        glob_t found = {.gl_pathc = 0};
-        if (glob(pattern, 0, NULL, &found) == 0) {
-            path = ft_cli_strdup(found.gl_pathv[0]);
+    DIR *stream = opendir(folder);
+    char *found = NULL;
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        if (ft_setting_rule_is_of(rule, entry->d_name, strlen(entry->d_name)) &&
+            (!found || strcmp(entry->d_name, found) < 0)) {
+            free(found);
+            found = ft_cli_strdup(entry->d_name);
         }
-        globfree(&found);
-        free(pattern);
     }
+    if (stream) {
+        closedir(stream);
+    }
+    char *path = found ? ft_cli_format("%s/%s", folder, found) : NULL;
+    free(found);
+    return path;
+}
+
+/* `folders` is a pattern of them. */
+static char *find_library_in(const char *folders, size_t bytes, const struct ft_setting_rule *rule)
+{
+    char *pattern = ft_cli_format("%.*s", (int)bytes, folders), *path = NULL;
+    glob_t matched = {.gl_pathc = 0};
+    if (glob(pattern, 0, NULL, &matched) == 0) {
+        for (size_t i = 0; i < matched.gl_pathc && !path; i++) {
+            path = find_library_below(matched.gl_pathv[i], rule);
+        }
+    }
+    globfree(&matched);
+    free(pattern);
     return path;
 }
 
@@ -57,15 +74,7 @@ static char *find_library(const struct ft_doctor *doctor, const struct ft_settin
 
 static bool fits(const struct ft_setting_rule *rule, const char *name)
 {
-    const char *list = rule->functions, *end = list + rule->functions_n, *item;
-    size_t bytes;
-    bool is_fitting = false;
-    while (!is_fitting && ft_setting_next(&list, end, ',', &item, &bytes)) {
-        char *pattern = ft_cli_format("%.*s", (int)bytes, item);
-        is_fitting = fnmatch(pattern, name, 0) == 0;
-        free(pattern);
-    }
-    return is_fitting;
+    return ft_setting_is_in_list(rule->functions, rule->functions_n, name, strlen(name));
 }
 
 static const char *first_fitting(const struct ft_setting_rule *rule, const struct ft_symbols *symbols)

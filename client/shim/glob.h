@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-/*
- * Globs of absolute paths. `*` and `?` match any byte, `/` too, so that "/data/" followed by `*` is a whole tree;
- * `[...]` is a set, with ranges, negated by a first `!` or `^`. A backslash takes the next byte as it is.
- */
+/* Globs (proto/glob.h) of absolute paths. */
 #ifndef FT_SHIM_GLOB_H
 #define FT_SHIM_GLOB_H
 
 #include <stddef.h>
 
+#include "proto/glob.h"
 #include "proto/settings.h"
 
 struct ft_globs {
@@ -25,8 +23,6 @@ void ft_globs_add_list(struct ft_globs *globs, const char *list);
 /* Takes empty components and `.` out of a path or a pattern, as is done with recorded names; the new length. */
 size_t ft_glob_squeeze(char *path, size_t n);
 int ft_glob_is_squeezed(const char *path, size_t n);
-/* One pattern. */
-int ft_glob_match(const char *pattern, size_t pn, const char *path, size_t n);
 int ft_globs_match(const struct ft_globs *globs, const char *path, size_t n);
 
 #endif

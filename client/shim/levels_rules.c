@@ -84,26 +84,14 @@ unsigned ft_levels_rules_read(void)
     return levels_rule_count;
 }
 
-/* "libx.so" is libx.so.7, too. */
 static int is_library(const struct ft_setting_rule *rule, const char *library)
 {
-    size_t n = ft_length(library);
-    if (ft_glob_match(rule->library, rule->library_n, library, n))
-        return 1;
-    for (size_t i = 1; i < n; i++)
-        if (library[i] == '.' && ft_glob_match(rule->library, rule->library_n, library, i))
-            return 1;
-    return 0;
+    return ft_setting_rule_is_of(rule, library, ft_length(library));
 }
 
 static int is_in_list(const char *list, size_t list_n, const char *function)
 {
-    const char *end = list + list_n, *name;
-    size_t n, function_n = ft_length(function);
-    while (ft_setting_next(&list, end, ',', &name, &n))
-        if (n > 0 && ft_glob_match(name, n, function, function_n))
-            return 1;
-    return 0;
+    return ft_setting_is_in_list(list, list_n, function, ft_length(function));
 }
 
 /* The table's row about this library that makes spans. */

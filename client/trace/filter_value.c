@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/trace/filter_impl.h"
+#include "proto/glob.h"
 
 #define IS_TEXT false
 #define IS_NUMBER true
@@ -163,66 +164,9 @@ bool ft_filter_is_number(const char *word, size_t count, int64_t *billionths)
     return used > 0 && used == count && scale(&decimal, 1000000000, billionths);
 }
 
-/* Whether the set behind a [ takes the byte; *end: behind its ]. A [ without ] is itself. */
-static bool takes(const char *pattern, size_t count, size_t at, unsigned char byte, size_t *end)
-{
-    bool is_not = at < count && (pattern[at] == '!' || pattern[at] == '^'), is_taken = false;
-    size_t from = at + is_not;
-    for (at = from; at < count && (pattern[at] != ']' || at == from); at++) {
-        unsigned char low = (unsigned char)pattern[at], high = low;
-        if (at + 2 < count && pattern[at + 1] == '-' && pattern[at + 2] != ']') {
-            high = (unsigned char)pattern[at + 2];
-            at += 2;
-        }
-        is_taken |= low <= byte && byte <= high;
-    }
-    *end = at < count ? at + 1 : 0;
-    return is_taken != is_not;
-}
-
-/* Whether the pattern's next element takes the byte; *next: behind the element. */
-static bool step(const char *pattern, size_t count, size_t at, char byte, size_t *next)
-{
-    *next = at + 1;
-    if (pattern[at] == '?') {
-        return true;
-    }
-    if (pattern[at] == '[') {
-        size_t end;
-        bool is_taken = takes(pattern, count, at + 1, (unsigned char)byte, &end);
-        if (end) {
-            *next = end;
-            return is_taken;
-        }
-    }
-    if (pattern[at] == '\\' && at + 1 < count) {
-        *next = at + 2;
-        return pattern[at + 1] == byte;
-    }
-    return pattern[at] == byte;
-}
-
 bool ft_filter_glob(const char *pattern, size_t pattern_count, const char *text, size_t text_count)
 {
-    size_t p = 0, t = 0, next, star = SIZE_MAX, star_text = 0; /* where to go on when the last * takes one byte more */
-    while (t < text_count) {
-        if (p < pattern_count && pattern[p] == '*') {
-            star = ++p;
-            star_text = t;
-        } else if (p < pattern_count && step(pattern, pattern_count, p, text[t], &next)) {
-            p = next;
-            t++;
-        } else if (star != SIZE_MAX) {
-            p = star;
-            t = ++star_text;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern_count && pattern[p] == '*') {
-        p++;
-    }
-    return p == pattern_count;
+    return ft_glob_match(pattern, pattern_count, text, text_count);
 }
 
 char *ft_filter_quote(const char *bytes, size_t count)

@@ -89,6 +89,7 @@ def test_an_environment_with_one_fault_has_one_problem(tap, changes, name, words
     ({"FLOWTAP_TAGS": ",,"}, "settings", ["holds no tag"]),
     ({"FLOWTAP_FUNCTIONS": ";"}, "settings", ["holds no rule"]),
     ({"FLOWTAP_FUNCTIONS": "libno_such.so:f*"}, "settings", ["'libno_such.so'", "usually"]),
+    ({"FLOWTAP_FUNCTIONS": "libc.so.6:[[:alpha:]]sort"}, "settings", ["has no function '[[:alpha:]]sort'"]),  # no classes in it
     ({"FLOWTAP_FUNCTIONS": "libc.so.6:no_such_*,nor_this"}, "settings", ["libc.so.6 has no function 'no_such_*,nor_this'", "nm -D"]),
     ({"FLOWTAP_LEVELS": "0"}, "settings", ["no spans of MPI-IO"]),
     ({"FLOWTAP_INCLUDE": ":::"}, "filters", ["FLOWTAP_INCLUDE holds no pattern"]),
