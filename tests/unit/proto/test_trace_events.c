@@ -203,13 +203,42 @@ static struct ft_event repeated_row(uint64_t *random, size_t i, bool has_other_r
     return event;
 }
 
+// In stretches, offsets go on in their file, stay, are none, or are what they were.
+static void place_row(struct ft_event *event, size_t i, int64_t places[2], int64_t ends[2])
+{
+    bool is_odd = event->file % 2;
+
+    if (event->call != 2 && event->has & FT_HAS_OFFSET) {
+        switch (i / 45 % 4) {
+        case 1:
+            event->offset = ends[is_odd];
+            break;
+        case 2:
+            event->offset = places[is_odd];
+            break;
+        case 3:
+            event->offset = 0;
+            event->has &= (uint8_t)~FT_HAS_OFFSET;
+            break;
+        default:
+            break;
+        }
+    }
+    if (!(event->has & FT_HAS_OFFSET))
+        return;
+    places[is_odd] = event->offset;
+    ends[is_odd] = event->offset + (event->has & FT_HAS_BYTES ? (int64_t)event->bytes : event->size);
+}
+
 static struct made repeated_rows(struct ft_event *events, bool has_other_results, bool are_moved)
 {
     struct ft_trace_writer *writer = ready_writer();
     uint64_t random = 17;
+    int64_t places[2] = {0}, ends[2] = {0};
 
     for (size_t i = 0; i < REPEATED_ROWS; i++) {
         events[i] = repeated_row(&random, i, has_other_results, are_moved);
+        place_row(&events[i], i, places, ends);
         assert_int_equal(ft_trace_writer_add(writer, &events[i]), 0);
     }
     assert_int_equal(ft_trace_writer_end_block(writer, NULL, 0), 0);
