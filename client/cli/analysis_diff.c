@@ -146,12 +146,12 @@ static void add_calls(struct ft_diff *diff, int side)
 
 static void add_files(struct ft_diff *diff, int side, const struct ft_scan *scan)
 {
-    for (size_t f = 0; f < scan->file_count; f++) {
-        const struct ft_file_sum *sum = &scan->files[f];
-        if (sum->events > 0) {
+    for (uint32_t f = 0; f < scan->file_count; f++) {
+        const struct ft_file_sum sum = ft_file_sums_get(&scan->files, f);
+        if (sum.events > 0) {
             struct ft_bytes name = ft_entry_path(&scan->entries, &scan->entries.items[f]);
-            add(&row_of(&diff->files, name, FT_BYTES(""))->of[side], sum->events, sum->read_bytes + sum->written_bytes,
-                sum->read_time_ns + sum->write_time_ns + sum->metadata_time_ns);
+            add(&row_of(&diff->files, name, FT_BYTES(""))->of[side], sum.events, sum.read_bytes + sum.written_bytes,
+                sum.read_time_ns + sum.write_time_ns + sum.metadata_time_ns);
             diff->runs[side].file_count++;
         }
     }

@@ -45,13 +45,13 @@ static void take_touched(struct queue *queue, uint32_t process)
 {
     size_t count;
     uint32_t *entries = ft_touched_take(&queue->work->touched, process, &count);
-    struct ft_file_sum *files = queue->scan->files;
+    uint32_t *processes = queue->scan->files.processes;
     for (size_t i = 0; i < count; i++) {
-        __builtin_prefetch(&files[entries[i + AHEAD < count ? i + AHEAD : i]].processes, 1);
-        if (files[entries[i]].processes & HAS_PATHS) {
+        __builtin_prefetch(&processes[entries[i + AHEAD < count ? i + AHEAD : i]], 1);
+        if (processes[entries[i]] & HAS_PATHS) {
             keep_shared(queue, process, entries[i]);
         } else {
-            files[entries[i]].processes++;
+            processes[entries[i]]++;
         }
     }
     free(entries);
@@ -182,7 +182,7 @@ static void end_files(struct ft_scan *scan, struct queue *queue, const struct ft
         take_touched(queue, p);
     }
     for (size_t f = 0; f < scan->file_count; f++) {
-        scan->files[f].processes &= ~HAS_PATHS;
+        scan->files.processes[f] &= ~HAS_PATHS;
     }
     ft_scan_join_files(scan, queue->shared, queue->shared_count, whole);
 }
@@ -195,11 +195,8 @@ static void init_scan(struct ft_scan *scan, const struct ft_trace_set *set, bool
     }
     scan->file_count = scan->entries.count;
     scan->process_count = ft_trace_set_process_count(set);
-    scan->files = ft_cli_alloc((scan->file_count + 1) * sizeof(*scan->files));
+    ft_file_sums_init(&scan->files, scan->file_count);
     scan->processes = ft_cli_alloc(scan->process_count * sizeof(*scan->processes));
-    for (size_t f = 0; f < scan->file_count; f++) {
-        scan->files[f].first_ns = INT64_MAX;
-    }
     ft_process_times_init(&scan->times, scan->process_count, ft_trace_set_host_count(set));
     ft_access_init(&scan->access, ft_trace_set_thread_count(set));
 }
@@ -222,14 +219,14 @@ int ft_scan_read_chosen(struct ft_scan *scan, const struct ft_trace_set *set, un
     struct ft_scan_work common = {.set = set,
                                   .entries = &scan->entries,
                                   .calls = ft_scan_make_calls(set),
-                                  .files = scan->files,
+                                  .files = &scan->files,
                                   .process_count = scan->process_count,
                                   .place_count = most_file_ids(set),
                                   .where = where,
                                   .parts = parts};
     struct queue queue = {.scan = scan, .work = &common, .calls = calls};
     for (size_t f = 0; f < scan->file_count && parts & FT_SCAN_FILES; f++) {
-        scan->files[f].processes = scan->entries.items[f].path_id != FT_ENTRY_NONE ? HAS_PATHS : 0;
+        scan->files.processes[f] = scan->entries.items[f].path_id != FT_ENTRY_NONE ? HAS_PATHS : 0;
     }
     ft_scan_endings_init(&queue.endings, set);
     ft_touched_init(&common.touched, scan->process_count, scan->file_count);
@@ -267,7 +264,7 @@ void ft_scan_read_none(struct ft_scan *scan, const struct ft_trace_set *set)
     struct ft_scan_work common = {.set = set,
                                   .entries = &scan->entries,
                                   .calls = ft_scan_make_calls(set),
-                                  .files = scan->files,
+                                  .files = &scan->files,
                                   .process_count = scan->process_count,
                                   .place_count = most_file_ids(set)};
     ft_scan_add_sums(scan, &common);
@@ -281,7 +278,7 @@ int ft_scan_read(struct ft_scan *scan, const struct ft_trace_set *set, unsigned 
 
 void ft_scan_fini(struct ft_scan *scan)
 {
-    free(scan->files);
+    ft_file_sums_fini(&scan->files);
     free(scan->roots);
     ft_entries_fini(&scan->entries);
     ft_reuse_marks_fini(&scan->marks);
@@ -294,8 +291,8 @@ void ft_scan_fini(struct ft_scan *scan)
 size_t ft_scan_count_files(const struct ft_scan *scan)
 {
     size_t count = 0;
-    for (size_t f = 0; f < scan->file_count; f++) {
-        count += scan->files[f].events > 0;
+    for (uint32_t f = 0; f < scan->file_count; f++) {
+        count += ft_file_sums_has_events(&scan->files, f);
     }
     return count;
 }

@@ -28,7 +28,7 @@ struct ft_process_sum {
 
 struct ft_scan {
     struct ft_entries entries;
-    struct ft_file_sum *files; /* by entry; those that are one file with an earlier one are empty */
+    struct ft_file_sums files; /* by entry; those that are one file with an earlier one are empty */
     size_t file_count;
     uint32_t *roots; /* by entry: the one that it is put together with; NULL: each stands alone */
     struct ft_reuse_marks marks;

@@ -6,7 +6,7 @@
 
 #include "client/cli/cli.h"
 
-enum { ITEMS_MIN = 1024, AHEAD = 8 };
+enum { ITEMS_MIN = 1024, AHEAD = 16 };
 
 static void grow(struct ft_scan_files *files)
 {
@@ -81,57 +81,22 @@ uint32_t ft_scan_files_add_moved(struct ft_scan_files *files)
     return (uint32_t)files->moved_count++;
 }
 
-void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from)
-{
-    to->first_ns = from->first_ns < to->first_ns ? from->first_ns : to->first_ns;
-    to->events += from->events;
-    to->reads += from->reads;
-    to->writes += from->writes;
-    to->metadata += from->metadata;
-    to->opens += from->opens;
-    to->errors += from->errors;
-    to->read_bytes += from->read_bytes;
-    to->written_bytes += from->written_bytes;
-    to->read_time_ns += from->read_time_ns;
-    to->write_time_ns += from->write_time_ns;
-    to->metadata_time_ns += from->metadata_time_ns;
-}
-
-static void add_item(const struct ft_scan_file *item, struct ft_file_sum *to, int64_t realtime_offset_ns)
-{
-    bool is_known = item->is_identified && item->first_ns != INT64_MAX;
-    int64_t first_ns = is_known ? item->first_ns + realtime_offset_ns : INT64_MAX;
-    to->first_ns = first_ns < to->first_ns ? first_ns : to->first_ns;
-    to->events += item->counts[FT_SCAN_EVENTS];
-    to->errors += item->counts[FT_SCAN_ERRORS];
-    to->opens += item->counts[FT_SCAN_OPENS];
-    to->metadata += item->counts[FT_SCAN_METADATA];
-    to->metadata_time_ns += item->metadata_time_ns;
-}
-
-static void add_moved(const struct ft_scan_moved *moved, struct ft_file_sum *to)
-{
-    to->reads += moved->count[FT_SIDE_READ];
-    to->writes += moved->count[FT_SIDE_WRITE];
-    to->read_bytes += moved->bytes[FT_SIDE_READ];
-    to->written_bytes += moved->bytes[FT_SIDE_WRITE];
-    to->read_time_ns += moved->time_ns[FT_SIDE_READ];
-    to->write_time_ns += moved->time_ns[FT_SIDE_WRITE];
-}
-
-void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sum *sums, int64_t realtime_offset_ns)
+void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sums *sums, int64_t realtime_offset_ns)
 {
     for (size_t i = 0; i < files->count; i++) {
-        uint32_t entry = files->items[i].entry, next = i + AHEAD < files->count ? files->items[i + AHEAD].entry : entry;
+        const struct ft_scan_file *item = &files->items[i];
+        uint32_t next = files->items[i + AHEAD < files->count ? i + AHEAD : i].entry;
         if (next != FT_ENTRY_NONE) {
-            __builtin_prefetch(&sums[next], 1);
-            __builtin_prefetch(&sums[next].processes, 1);
+            ft_file_sums_prefetch(sums, next);
         }
-        if (entry != FT_ENTRY_NONE) {
-            add_item(&files->items[i], &sums[entry], realtime_offset_ns);
+        if (item->entry == FT_ENTRY_NONE) {
+            continue;
         }
-        if (entry != FT_ENTRY_NONE && files->items[i].moved) {
-            add_moved(&files->moved[files->items[i].moved], &sums[entry]);
+        bool is_known = item->is_identified && item->first_ns != INT64_MAX;
+        ft_file_sums_add(sums, item->entry, item->counts, item->metadata_time_ns,
+                         is_known ? item->first_ns + realtime_offset_ns : INT64_MAX);
+        if (item->moved) {
+            ft_file_sums_add_moved(sums, item->entry, &files->moved[item->moved]);
         }
     }
 }

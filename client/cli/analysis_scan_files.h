@@ -7,32 +7,10 @@
 #define FT_CLI_ANALYSIS_SCAN_FILES_H
 
 #include "client/cli/analysis_entries.h"
+#include "client/cli/analysis_file_sums.h"
 
 /* Of files, as far as calls count for them differently. */
 enum { FT_SCAN_VARIANTS = 8 };
-
-/* What every file has comes first, close together. */
-struct ft_file_sum {
-    int64_t first_ns; /* first event that is known to be this file's, since the epoch; INT64_MAX: none */
-    uint64_t events;  /* all of this file's, whatever they are */
-    uint64_t errors, opens, metadata, metadata_time_ns;
-    uint32_t processes; /* that touched it */
-    uint64_t reads, read_bytes, read_time_ns;
-    uint64_t writes, written_bytes, write_time_ns;
-};
-
-/* What a call adds to. METADATA and NONE are written too, so that there is no branch, and never read. */
-enum ft_side { FT_SIDE_READ, FT_SIDE_WRITE, FT_SIDE_METADATA, FT_SIDE_NONE, FT_SIDE_COUNT };
-
-/* What was read and written of a file. */
-struct ft_scan_moved {
-    uint64_t time_ns[FT_SIDE_COUNT], bytes[FT_SIDE_COUNT];
-    uint32_t count[FT_SIDE_COUNT];
-};
-
-/* What calls add to files one by one; four numbers that are added at once. */
-enum { FT_SCAN_EVENTS, FT_SCAN_ERRORS, FT_SCAN_OPENS, FT_SCAN_METADATA, FT_SCAN_COUNTS };
-typedef uint32_t ft_scan_counts __attribute__((vector_size(FT_SCAN_COUNTS * sizeof(uint32_t))));
 
 /* A line of the cache. */
 struct ft_scan_file {
@@ -92,9 +70,7 @@ static inline struct ft_scan_moved *ft_scan_files_moved(struct ft_scan_files *fi
     return &files->moved[file->moved];
 }
 
-/* Adds everything but `processes`. */
-void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from);
 /* Adds all to the sums of all files. Times become those since the epoch by adding the offset. */
-void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sum *sums, int64_t realtime_offset_ns);
+void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sums *sums, int64_t realtime_offset_ns);
 
 #endif

@@ -52,8 +52,10 @@ void ft_scan_find_files(struct ft_scan_part *part, const struct ft_rows *rows, s
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < left) {
             uint32_t next = of_row[i + AHEAD] < unknown ? of_row[i + AHEAD] : unknown;
+            uint32_t soon = of_row[i + AHEAD / 2] < unknown ? of_row[i + AHEAD / 2] : unknown;
             __builtin_prefetch(&places[next]);
             __builtin_prefetch(&refs[next]);
+            __builtin_prefetch(&items[places[soon]]);
         }
         uint32_t id = of_row[i] < unknown ? of_row[i] : unknown, at = places[id];
         if (__builtin_expect((items[at].id == id) & (items[at].run == run), true)) {

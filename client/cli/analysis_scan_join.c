@@ -25,7 +25,7 @@ static int compare(const void *a_untyped, const void *b_untyped)
 
 static bool is_member(const struct ft_scan *scan, uint32_t entry)
 {
-    return scan->entries.items[entry].path_id != FT_ENTRY_NONE && scan->files[entry].events > 0;
+    return scan->entries.items[entry].path_id != FT_ENTRY_NONE && ft_file_sums_has_events(&scan->files, entry);
 }
 
 /* Entries that share their file with others and have events, by file and in order of their first use. */
@@ -42,7 +42,7 @@ static struct member *find_members(const struct ft_scan *scan, size_t *count)
             members[(*count)++] =
                 (struct member){.set_file = ft_entry_set_file(&scan->entries, &scan->entries.items[f]),
                                 .entry = f,
-                                .first_ns = scan->files[f].first_ns};
+                                .first_ns = ft_file_sums_get(&scan->files, f).first_ns};
         }
     }
     if (*count > 1) {
@@ -87,7 +87,7 @@ static void count_processes(struct ft_scan *scan, const struct ft_scan_pair *sha
         qsort(pairs, count, sizeof(*pairs), compare_pairs);
     }
     for (size_t i = 0; i < count; i++) {
-        scan->files[pairs[i].entry].processes += i == 0 || compare_pairs(&pairs[i], &pairs[i - 1]) != 0;
+        scan->files.processes[pairs[i].entry] += i == 0 || compare_pairs(&pairs[i], &pairs[i - 1]) != 0;
     }
     free(pairs);
 }
@@ -122,8 +122,7 @@ void ft_scan_join_files(struct ft_scan *scan, const struct ft_scan_pair *shared,
     find_roots(scan, whole);
     for (uint32_t f = 0; f < scan->file_count && scan->roots; f++) {
         if (scan->roots[f] != f) {
-            ft_file_sum_add(&scan->files[scan->roots[f]], &scan->files[f]);
-            memset(&scan->files[f], 0, sizeof(scan->files[f]));
+            ft_file_sums_join(&scan->files, scan->roots[f], f);
         }
     }
     count_processes(scan, shared, shared_count);

@@ -47,7 +47,7 @@ struct ft_scan_work {
     const struct ft_trace_set *set;
     const struct ft_entries *entries;
     const struct ft_scan_calls **calls; /* by reader; equal ones are one */
-    struct ft_file_sum *files;          /* by entry, under files_lock */
+    struct ft_file_sums *files;         /* by entry, under files_lock */
     pthread_mutex_t files_lock;
     struct ft_touched touched;
     const struct ft_where *where; /* NULL: all events */

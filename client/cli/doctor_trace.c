@@ -161,9 +161,9 @@ static void tell_empty(struct ft_doctor *doctor, const struct ft_trace_set *set,
 /* Whether something was recorded that a filter decides on: pipes, terminals and the like it does not. */
 static bool has_files(const struct ft_scan *scan)
 {
-    for (size_t i = 0; i < scan->file_count && i < scan->entries.count; i++) {
+    for (uint32_t i = 0; i < scan->file_count && i < scan->entries.count; i++) {
         const struct ft_trace_file *record = ft_entry_record(&scan->entries, &scan->entries.items[i]);
-        if (scan->files[i].events > 0 && ft_file_kind_class(record->kind) != FT_FILE_CLASS_OTHER) {
+        if (ft_file_sums_has_events(&scan->files, i) && ft_file_kind_class(record->kind) != FT_FILE_CLASS_OTHER) {
             return true;
         }
     }

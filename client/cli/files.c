@@ -25,12 +25,12 @@ static void list_files(struct ft_files *files)
 {
     files->rows = ft_cli_alloc(files->scan.file_count * sizeof(*files->rows));
     for (uint32_t f = 0; f < files->scan.file_count; f++) {
-        if (files->scan.files[f].events > 0) {
+        if (ft_file_sums_has_events(&files->scan.files, f)) {
             files->rows[files->count++] =
                 (struct ft_files_row){.name = ft_entry_path(&files->scan.entries, &files->scan.entries.items[f]),
                                       .entry = f,
                                       .files = 1,
-                                      .sum = files->scan.files[f]};
+                                      .sum = ft_file_sums_get(&files->scan.files, f)};
         }
     }
 }

@@ -86,17 +86,17 @@ void ft_summary_put_hottest(struct ft_json *json, const struct ft_summary *summa
     ft_json_key(json, "hottest_files");
     ft_json_begin_array(json);
     for (size_t i = 0; i < count && i < top; i++) {
-        const struct ft_file_sum *sum = &summary->scan.files[order[i]];
+        struct ft_file_sum sum = ft_file_sums_get(&summary->scan.files, order[i]);
         const struct ft_entry *file = &summary->scan.entries.items[order[i]];
         ft_json_begin_object(json);
         ft_report_json_bytes(json, "path", ft_entry_path(&summary->scan.entries, file));
         ft_report_json_bytes(json, "host",
                              ft_trace_set_host_name(summary->set, ft_entry_host(&summary->scan.entries, file)));
-        put_time(json, "time", sum->read_time_ns + sum->write_time_ns + sum->metadata_time_ns);
-        ft_json_member_uint(json, "read_bytes", sum->read_bytes);
-        ft_json_member_uint(json, "written_bytes", sum->written_bytes);
-        ft_json_member_uint(json, "calls", sum->reads + sum->writes + sum->metadata);
-        ft_json_member_uint(json, "processes", sum->processes);
+        put_time(json, "time", sum.read_time_ns + sum.write_time_ns + sum.metadata_time_ns);
+        ft_json_member_uint(json, "read_bytes", sum.read_bytes);
+        ft_json_member_uint(json, "written_bytes", sum.written_bytes);
+        ft_json_member_uint(json, "calls", sum.reads + sum.writes + sum.metadata);
+        ft_json_member_uint(json, "processes", sum.processes);
         ft_json_end_object(json);
     }
     ft_json_end_array(json);

@@ -7,15 +7,10 @@
 
 static const struct ft_scan *compared_scan;
 
-static uint64_t time_of(const struct ft_file_sum *file)
-{
-    return file->read_time_ns + file->write_time_ns + file->metadata_time_ns;
-}
-
 static int hotter_first(const void *a_untyped, const void *b_untyped)
 {
     uint32_t a = *(const uint32_t *)a_untyped, b = *(const uint32_t *)b_untyped;
-    uint64_t a_time = time_of(&compared_scan->files[a]), b_time = time_of(&compared_scan->files[b]);
+    uint64_t a_time = ft_file_sums_time(&compared_scan->files, a), b_time = ft_file_sums_time(&compared_scan->files, b);
     return a_time != b_time ? (a_time < b_time ? 1 : -1) : (a > b) - (a < b);
 }
 
@@ -53,7 +48,7 @@ static void keep(uint32_t *heap, size_t *kept, size_t top, uint32_t file)
 
 static bool is_shown(const struct ft_scan *scan, uint32_t file)
 {
-    return scan->files[file].events > 0 && time_of(&scan->files[file]) > 0 &&
+    return ft_file_sums_has_events(&scan->files, file) && ft_file_sums_time(&scan->files, file) > 0 &&
            ft_file_kind_class(ft_entry_record(&scan->entries, &scan->entries.items[file])->kind) != FT_FILE_CLASS_OTHER;
 }
 

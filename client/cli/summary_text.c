@@ -91,11 +91,6 @@ static void print_app(const struct ft_screen *screen, const struct ft_sweep *swe
             ft_units_time(&lone, sweep->totals.total_ns[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns));
 }
 
-static uint64_t time_of(const struct ft_file_sum *file)
-{
-    return file->read_time_ns + file->write_time_ns + file->metadata_time_ns;
-}
-
 static void add_time(struct ft_table *table, uint64_t ns)
 {
     struct ft_unit_text text;
@@ -125,13 +120,13 @@ static void print_files(const struct ft_screen *screen, const struct ft_summary 
     struct ft_unit_text number;
     ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < count && i < top; i++) {
-        const struct ft_file_sum *sum = &summary->scan.files[order[i]];
+        struct ft_file_sum sum = ft_file_sums_get(&summary->scan.files, order[i]);
         struct ft_bytes path = ft_entry_path(&summary->scan.entries, &summary->scan.entries.items[order[i]]);
-        add_time(&table, time_of(sum));
-        add_bytes(&table, sum->read_bytes);
-        add_bytes(&table, sum->written_bytes);
-        add_count(&table, sum->reads + sum->writes + sum->metadata);
-        add_count(&table, sum->processes);
+        add_time(&table, ft_file_sums_time(&summary->scan.files, order[i]));
+        add_bytes(&table, sum.read_bytes);
+        add_bytes(&table, sum.written_bytes);
+        add_count(&table, sum.reads + sum.writes + sum.metadata);
+        add_count(&table, sum.processes);
         ft_table_add_bytes(&table, path.len ? path.data : "(no name)", path.len ? path.len : 9);
     }
     if (count > 0 && top > 0) {

@@ -90,10 +90,11 @@ static void files_and_processes_get_what_is_theirs(void **state)
         if (path.len == 7 && path.data[6] == '5') {
             struct ft_sum reads = sum_where(&traces, FT_CALL_ID_read, 5);
             struct ft_sum copies = sum_where(&traces, FT_CALL_ID_copy_file_range, 5);
-            assert_int_equal(scan.files[f].reads, reads.count + copies.count);
-            assert_int_equal(scan.files[f].read_bytes, reads.bytes + copies.bytes);
-            assert_int_equal(scan.files[f].opens, sum_where(&traces, FT_CALL_ID_open, 5).count);
-            assert_int_equal(scan.files[f].processes, FT_TRACES_PROCESSES);
+            struct ft_file_sum sum = ft_file_sums_get(&scan.files, f);
+            assert_int_equal(sum.reads, reads.count + copies.count);
+            assert_int_equal(sum.read_bytes, reads.bytes + copies.bytes);
+            assert_int_equal(sum.opens, sum_where(&traces, FT_CALL_ID_open, 5).count);
+            assert_int_equal(sum.processes, FT_TRACES_PROCESSES);
         }
     }
     uint64_t events = 0;
