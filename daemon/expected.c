@@ -42,6 +42,8 @@ void ft_expected_put_gap(struct ft_trace_writer *writer, const struct ft_childre
     struct ft_trace_gap gap = {
         .kind = (uint8_t)verdict.gap,
         .pid = one->is_inside ? 0 : one->pid,
+        .parent = one->parent,
+        .inside_pid = one->is_inside ? one->pid : 0,
         .count = 1,
         .when_ns = now_ns,
         .exe = FT_BYTES(one->path),

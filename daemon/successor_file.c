@@ -137,12 +137,21 @@ static bool is_seen(struct ft_successor_chain *chain, uint64_t segment)
     return ft_intern_add(&chain->seen, &segment, sizeof(segment)) > 0 && chain->seen.count == before;
 }
 
-static bool has_gap(const struct ft_trace_reader *reader, uint32_t pid)
+// What tells of one that came to nothing says whose child it was; what tells of a process that a kill lost does not.
+static bool is_gap_of(const struct ft_trace_gap *gap, const struct ft_trace_expected *one)
+{
+    if (!gap->parent)
+        return !one->is_inside && gap->pid == one->pid;
+    uint32_t pid = one->is_inside ? gap->inside_pid : gap->pid;
+    return gap->parent == one->parent && pid == one->pid && gap->when_ns >= one->since_ns;
+}
+
+static bool has_gap(const struct ft_trace_reader *reader, const struct ft_trace_expected *one)
 {
     size_t count;
     const struct ft_trace_gap *gaps = ft_trace_reader_gaps(reader, &count);
     for (size_t i = 0; i < count; i++)
-        if (gaps[i].pid == pid)
+        if (is_gap_of(&gaps[i], one))
             return true;
     return false;
 }
@@ -158,7 +167,7 @@ static void restore_children(struct ft_job *job, const struct ft_readback *readb
     }
     const struct ft_trace_expected *expected = ft_trace_reader_expected(reader, &count);
     for (size_t i = 0; i < count && !ft_trace_reader_is_closed(reader); i++)
-        if (!has_gap(reader, expected[i].pid))
+        if (!has_gap(reader, &expected[i]))
             ft_children_restore(&job->children, &expected[i], ft_clock_mono_ns());
 }
 

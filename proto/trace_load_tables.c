@@ -205,6 +205,8 @@ static int load_gap(struct ft_trace_reader *reader, const Flowtap__Gap *from)
     gap->process = from->process;
     gap->count = from->count ? from->count : 1;
     gap->when_ns = ft_time_or_zero(from->when_ns);
+    gap->parent = from->parent;
+    gap->inside_pid = from->inside_pid;
     if (ft_record_bytes(&reader->arena, from->exe, &gap->exe) ||
         ft_record_bytes(&reader->arena, from->reason, &gap->reason)) {
         reader->gaps.count--;

@@ -245,6 +245,8 @@ int ft_message_from_gap(const struct ft_trace_gap *gap, Flowtap__Gap *out)
     out->process = gap->process;
     out->count = gap->count;
     out->when_ns = gap->when_ns;
+    out->parent = gap->parent;
+    out->inside_pid = gap->inside_pid;
     if (gap->kind == 0 || put_bytes(gap->exe, &out->exe) || put_bytes(gap->reason, &out->reason))
         return -EINVAL;
     return 0;

@@ -156,6 +156,8 @@ struct ft_trace_gap {
     int64_t when_ns;  // CLOCK_MONOTONIC, 0 unknown
     struct ft_bytes exe;
     struct ft_bytes reason; // for a person
+    uint64_t parent;        // of a child that did not come: segment of the process that told of it; 0 none
+    uint32_t inside_pid;    // its number in that one's pid namespace, where `pid` is not known for that
 };
 
 // Events of a process that are in no block, told apart from the process record

@@ -4,6 +4,9 @@
 import collections
 import json
 import subprocess
+import sys
+
+import pytest
 
 import harness
 import manager
@@ -75,3 +78,40 @@ def test_what_was_counted_is_told_once_across_kills(tap):
     program.stdin.close()
     assert program.wait(harness.DEADLINE_S) == 0
     assert sum(gap["count"] for gap in daemon.stop().gaps("raw_syscall")) == 15
+
+
+INSIDE = """
+import subprocess, sys
+for line in sys.stdin:
+    if line.strip():
+        subprocess.run([sys.argv[1]], close_fds=False)
+    open("/dev/null").close()
+"""
+
+
+@pytest.mark.parametrize("words", [[], ["unshare", "--pid", "--fork"]], ids=["here", "another pid namespace"])
+def test_a_child_that_did_not_come_is_told_once_across_kills(tap, words):
+    """Also where its pid is a number of a namespace that is not the daemon's."""
+    harness.needs(harness.call([*words, "true"]).returncode == 0, f"{words} is refused here")
+    daemon = manager.Manager(tap, "block_age=20ms").start()
+    static = tap.compiled("static", "int main(void) { return 0; }", "-static")
+    parent = daemon.spawn([*words, sys.executable, "-c", INSIDE, static], stdin=subprocess.PIPE, env={"FLOWTAP_JOB": "inside"})
+
+    def send(line):
+        parent.stdin.write(line)
+        parent.stdin.flush()
+
+    def told():
+        send(b"\n")
+        done = harness.read_command("summary", "--json", daemon.spool)
+        gaps = json.loads(done.stdout)["gaps"] if done.returncode == 0 else []
+        return sum(gap["count"] for gap in gaps if gap["kind"] == "static")
+
+    for count in (1, 2, 3):
+        send(b"x\n")
+        harness.wait_until(f"{count} of them in the file", lambda count=count: told() >= count)
+        daemon.kill()
+        daemon.start()
+    parent.stdin.close()
+    assert parent.wait(harness.DEADLINE_S) == 0
+    assert sum(gap["count"] for gap in daemon.stop().gaps("static")) == 3  # what is expected still is settled at the end

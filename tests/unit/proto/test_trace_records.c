@@ -158,6 +158,8 @@ static void records_come_back(void **state)
     assert_int_equal(gaps[0].kind, FT_GAP_STATIC);
     assert_int_equal(gaps[0].count, 2);
     assert_int_equal(gaps[0].when_ns, 5);
+    assert_int_equal(gaps[0].parent, 77);
+    assert_int_equal(gaps[0].inside_pid, 3);
     assert_string_equal(gaps[0].exe.data, "/bin/static");
     assert_string_equal(gaps[0].reason.data, "statically linked");
     losses = ft_trace_reader_losses(reader, &count);

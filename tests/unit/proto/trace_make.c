@@ -214,6 +214,8 @@ void assert_event_equal(const struct ft_event *got, const struct ft_event *wante
 static void add_records(struct ft_trace_writer *writer)
 {
     struct ft_trace_gap gap = {.kind = FT_GAP_STATIC,
+                               .parent = 77,
+                               .inside_pid = 3,
                                .pid = 9,
                                .process = 1,
                                .count = 2,
