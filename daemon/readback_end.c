@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
 // What the end of a trace file tells: whether it was closed in order, and how many rows it holds.
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/readback.h"
+#include "proto/arena.h"
 #include "proto/frame.h"
 #include "proto/trace.pb-c.h"
 #include "proto/trace_reader.h"
 
 // END's head is one fixed64, which is left out where it is 0.
 #define END_HEAD_BYTES 9
+#define END_TAG 0x09
 
 // 0 and where the index is (0: nowhere) of a file that was closed in order.
 static int find_index(int fd, uint64_t *index_offset)
@@ -31,49 +34,52 @@ static int find_index(int fd, uint64_t *index_offset)
             ft_frame_decode(bytes, &frame) < 0 || frame.kind != FT_FRAME_END || frame.head_len != head_bytes[i] ||
             !ft_frame_check_head(bytes, &frame, head))
             continue;
-        Flowtap__End *end = flowtap__end__unpack(NULL, frame.head_len, head);
-        *index_offset = end ? end->index_offset : 0;
-        if (end)
-            flowtap__end__free_unpacked(end, NULL);
+        uint64_t value = 0;
+        if (head_bytes[i] == END_HEAD_BYTES && head[0] == END_TAG)
+            memcpy(&value, head + 1, sizeof(value));
+        *index_offset = le64toh(value);
         return 0;
     }
     return -EBADMSG;
 }
 
-// The head of the frame at `offset`, behind its header; NULL where there is no such frame. To be freed.
-static uint8_t *read_frame(int fd, uint64_t offset, unsigned kind, struct ft_frame *frame)
+// 0 and *out, the head of the frame at `offset`, behind its header, in the arena; -EBADMSG where there is no such frame.
+static int read_frame(int fd, uint64_t offset, unsigned kind, struct ft_arena *arena, struct ft_frame *frame,
+                      const uint8_t **out)
 {
     uint8_t header[FT_FRAME_HEADER_BYTES];
     if (!offset || offset > INT64_MAX || pread(fd, header, sizeof(header), (off_t)offset) != sizeof(header) ||
         ft_frame_decode(header, frame) < 0 || frame->kind != kind || frame->flags)
-        return NULL;
-    uint8_t *head = malloc(frame->head_len ? frame->head_len : 1);
-    bool is_whole =
-        head && pread(fd, head, frame->head_len, (off_t)offset + FT_FRAME_HEADER_BYTES) == (ssize_t)frame->head_len &&
-        ft_frame_check_head(header, frame, head);
-    if (!is_whole) {
-        free(head);
-        return NULL;
-    }
-    return head;
+        return -EBADMSG;
+    uint8_t *head = ft_arena_alloc(arena, frame->head_len);
+    if (!head)
+        return -ENOMEM;
+    if (pread(fd, head, frame->head_len, (off_t)offset + FT_FRAME_HEADER_BYTES) != (ssize_t)frame->head_len ||
+        !ft_frame_check_head(header, frame, head))
+        return -EBADMSG;
+    *out = head;
+    return 0;
 }
 
 static int rows_of(int fd, uint64_t *rows, uint64_t *profiled)
 {
+    struct ft_arena arena = {0};
+    ProtobufCAllocator allocator = ft_arena_allocator(&arena);
+    const Flowtap__Index *index = NULL;
     uint64_t offset;
     struct ft_frame frame;
+    const uint8_t *head;
     int r = find_index(fd, &offset);
-    uint8_t *head = r == 0 ? read_frame(fd, offset, FT_FRAME_INDEX, &frame) : NULL;
-    if (!head)
-        return -EBADMSG;
-    Flowtap__Index *index = flowtap__index__unpack(NULL, frame.head_len, head);
-    free(head);
-    if (!index)
-        return -EBADMSG;
-    *rows = index->rows;
-    *profiled = index->profiled;
-    flowtap__index__free_unpacked(index, NULL);
-    return 0;
+    if (r == 0)
+        r = read_frame(fd, offset, FT_FRAME_INDEX, &arena, &frame, &head);
+    if (r == 0 && !(index = flowtap__index__unpack(&allocator, frame.head_len, head)))
+        r = arena.has_no_memory ? -ENOMEM : -EBADMSG;
+    if (r == 0) {
+        *rows = index->rows;
+        *profiled = index->profiled;
+    }
+    ft_arena_fini(&arena);
+    return r;
 }
 
 static int open_trace(const char *path)

@@ -33,6 +33,7 @@ void ft_arena_reset(struct ft_arena *arena)
 {
     struct ft_arena_chunk *kept = arena->chunks;
 
+    arena->has_no_memory = false;
     if (!kept)
         return;
     arena->chunks = kept->next;
@@ -47,8 +48,10 @@ static int add_chunk(struct ft_arena *arena, size_t size)
 {
     struct ft_arena_chunk *chunk = malloc(sizeof(*chunk) + size);
 
-    if (!chunk)
+    if (!chunk) {
+        arena->has_no_memory = true;
         return -ENOMEM;
+    }
     chunk->next = arena->chunks;
     chunk->bytes = size;
     arena->chunks = chunk;

@@ -6,6 +6,7 @@
 #define FT_PROTO_ARENA_H
 
 #include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct ft_arena {
     size_t left;                   // bytes free in it
     size_t bytes;                  // of all chunks
     size_t bytes_max;              // 0: no bound
+    bool has_no_memory;            // since the last reset there was none, which is not the bound
 };
 
 // Zeroed is empty and without bound.

@@ -109,7 +109,7 @@ static int unpack(struct ft_trace_decoder *decoder, const struct ft_frame *frame
 {
     ft_arena_reset(&decoder->scratch);
     *message = ft_reader_unpack_block(&decoder->scratch, bytes + FT_FRAME_HEADER_BYTES, frame);
-    return *message ? 0 : -EBADMSG;
+    return *message ? 0 : decoder->scratch.has_no_memory ? -ENOMEM : -EBADMSG;
 }
 
 int ft_decoder_load_head(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t block,

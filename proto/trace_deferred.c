@@ -150,6 +150,7 @@ static int read_names(struct ft_trace_reader *reader, struct ft_window *window, 
     Flowtap__Tables *tables = NULL;
     struct ft_frame frame;
     const uint8_t *bytes, *head;
+    bool has_no_memory;
     size_t len;
     int rc = ft_window_get(window, offset, FT_FRAME_HEADER_BYTES, &bytes);
 
@@ -173,8 +174,9 @@ static int read_names(struct ft_trace_reader *reader, struct ft_window *window, 
         rc = ft_reader_load_names(reader, tables);
         rename_names(reader, tables);
     }
+    has_no_memory = scratch.has_no_memory;
     ft_arena_fini(&scratch);
-    return tables ? rc : -EBADMSG;
+    return tables ? rc : rc == -ENOMEM || has_no_memory ? -ENOMEM : -EBADMSG;
 }
 
 static void need(struct ft_trace_reader *reader, struct ft_reader_deferred *deferred)

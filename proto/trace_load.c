@@ -12,8 +12,10 @@ int ft_reader_inflate_head(struct ft_arena *scratch, const uint8_t *head, size_t
     uint8_t *raw = NULL;
     int rc;
 
-    if (inflateInit(&stream) != Z_OK)
+    if (inflateInit(&stream) != Z_OK) {
+        scratch->has_no_memory = true;
         return -ENOMEM;
+    }
     stream.next_in = (Bytef *)head;
     stream.avail_in = (uInt)len;
     do {
@@ -33,8 +35,9 @@ int ft_reader_inflate_head(struct ft_arena *scratch, const uint8_t *head, size_t
         rc = inflate(&stream, Z_NO_FLUSH);
     } while (rc == Z_OK && stream.avail_out == 0 && cap < FT_FRAME_HEAD_MAX);
     inflateEnd(&stream);
+    scratch->has_no_memory |= rc == Z_MEM_ERROR;
     if (rc != Z_STREAM_END)
-        return -EBADMSG;
+        return rc == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
     *out = raw;
     *out_len = stream.total_out;
     return 0;
@@ -152,8 +155,8 @@ static void load_index(struct ft_trace_reader *reader, ProtobufCAllocator *alloc
         ft_reader_note(reader, FT_PROBLEM_BAD_INDEX, offset, len);
 }
 
-int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, const struct ft_frame *frame,
-                   uint64_t offset, const uint8_t *head)
+static int load_frame(struct ft_trace_reader *reader, struct ft_arena *scratch, const struct ft_frame *frame,
+                      uint64_t offset, const uint8_t *head)
 {
     unsigned counted = frame->kind < FT_TRACE_FRAME_KINDS ? frame->kind : 0;
     uint64_t bytes = FT_FRAME_HEADER_BYTES + (uint64_t)frame->head_len + frame->data_len;
@@ -197,4 +200,13 @@ int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, con
         ft_reader_note(reader, FT_PROBLEM_UNKNOWN_FRAME, offset, bytes);
         return 0;
     }
+}
+
+// What could not be taken in for want of memory was noted as damage: that is not the file's.
+int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, const struct ft_frame *frame,
+                   uint64_t offset, const uint8_t *head)
+{
+    int rc = load_frame(reader, scratch, frame, offset, head);
+
+    return scratch->has_no_memory || reader->arena.has_no_memory ? -ENOMEM : rc;
 }

@@ -120,11 +120,15 @@ static int load_process(struct ft_trace_reader *reader, const Flowtap__Process *
     if (from->id == 0)
         return -EBADMSG;
     slot = ft_pages_make(&reader->processes, &reader->arena, from->id);
-    process = slot && used < reader->options.memory_max ? calloc(1, sizeof(*process)) : NULL;
+    if (!slot || used >= reader->options.memory_max)
+        return -ENOMEM;
+    process = calloc(1, sizeof(*process));
+    reader->arena.has_no_memory |= !process;
     if (!process)
         return -ENOMEM;
     rc = ft_record_process(&process->arena, from, &process->record);
     if (rc) {
+        reader->arena.has_no_memory |= process->arena.has_no_memory;
         ft_arena_fini(&process->arena);
         free(process);
         return rc;

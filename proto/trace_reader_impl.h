@@ -121,7 +121,7 @@ void ft_reader_note(struct ft_trace_reader *reader, unsigned kind, uint64_t offs
 // Reads all frames (trace_scan.c). 0, -EPROTONOSUPPORT, or -errno of reading.
 int ft_reader_scan(struct ft_trace_reader *reader, struct ft_window *window);
 
-// Takes in one frame's head, whose crc holds (trace_load.c). `scratch` is for
+// Takes in one frame's head, whose crc holds (trace_load.c); -ENOMEM where there is none, which the bounds are not. `scratch` is for
 // the message. 0, -EPROTONOSUPPORT; all else is a problem that it notes.
 int ft_reader_load(struct ft_trace_reader *reader, struct ft_arena *scratch, const struct ft_frame *frame,
                    uint64_t offset, const uint8_t *head);

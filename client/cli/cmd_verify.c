@@ -45,7 +45,7 @@ static void check_blocks(struct output *output, const struct ft_trace_reader *re
     size_t problem_count;
     for (size_t b = 0; b < count; b++) {
         const struct ft_trace_problem *problems;
-        if (ft_trace_decoder_verify(decoder, reader, kind | b, &problems, &problem_count) < 0) {
+        if (!ft_cli_decoded(ft_trace_decoder_verify(decoder, reader, kind | b, &problems, &problem_count))) {
             struct ft_trace_problem unreadable = {
                 .kind = FT_PROBLEM_BAD_BLOCK, .offset = blocks[b].offset, .count = blocks[b].rows};
             tell(output, &unreadable, 1);

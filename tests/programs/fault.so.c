@@ -6,6 +6,7 @@
  *   NAME=ERRNO      write, open, fallocate, mkdir, ftruncate on files below FAULT_BELOW fail with that errno
  *   short=1         write writes half of what it is given
  *   memory=BYTES    malloc, calloc and realloc of that much and more fail
+ *   allocation=N    the Nth of these calls fails, and no other
  *   opendir=1       opendir of a folder below FAULT_BELOW does not return until the file says so no more
  *   realtime=S      CLOCK_REALTIME stands so many seconds from what it is
  */
@@ -122,8 +123,10 @@ int mkdir(const char *path, mode_t mode)
 
 static int has_no_memory(size_t bytes)
 {
-    long least = wish("memory");
-    if (least == 0 || bytes < (size_t)least)
+    static _Atomic long allocations;
+    long least = wish("memory"), nth = wish("allocation");
+    int is_nth = nth && ++allocations == nth;
+    if (!is_nth && (least == 0 || bytes < (size_t)least))
         return 0;
     errno = ENOMEM;
     return 1;
