@@ -20,7 +20,8 @@ ALLOWED = {
 
 # The shim shares with the others what crosses to the daemon, what the variables mean, the words of the call table, and what
 # the application's library asks of it.
-SHIM_PROTO = {"proto/ring.h", "proto/control.h", "proto/settings.h", "proto/calls.def", "proto/calls.h", "proto/annotate.h"}
+SHIM_PROTO = {"proto/ring.h", "proto/control.h", "proto/glob.h", "proto/settings.h", "proto/calls.def", "proto/calls.h",
+              "proto/annotate.h"}
 
 
 def includes(path):
