@@ -61,5 +61,6 @@ void ft_access_give_to_group(const char *path, const char *name)
     if (!group)
         ft_log_limited(FT_LOG_WARNING, "admin_group = %s: there is no such group%s", name, r ? " to be found" : "");
     else if (chown(path, (uid_t)-1, group->gr_gid) < 0)
-        ft_log_limited(FT_LOG_WARNING, "%s: cannot be given to group %s: %s", path, name, strerror(errno));
+        ft_log_limited(FT_LOG_WARNING, "%s: cannot be given to group %s: %s%s", path, name, strerror(errno),
+                       errno == EPERM ? "; the daemon's user has to be in that group" : "");
 }
