@@ -10,7 +10,7 @@
 #include "client/shim/start.h"
 #include "client/shim/tags.h"
 
-enum { H5_ALL = 0, H5_SPECIAL_MAX = 2, MPICH_COMM_WORLD = 0x44000000 };
+enum { MPICH_COMM_WORLD = 0x44000000 };
 
 /* Texts within: pointers would have to be relocated in every process that starts. */
 static const struct row {
@@ -76,9 +76,9 @@ struct told {
     struct ft_annotate_arg *args;
     const char *file, *path, *name;
     const uint64_t *counts;
-    uint64_t type, space, count, offset, size, variable;
+    uint64_t type, in_memory, in_file, count, offset, size, variable;
     uint32_t arg_count;
-    uint8_t is_done, has_type, has_offset, has_size, has_count, has_counts, has_variable, is_all;
+    uint8_t is_done, has_type, has_offset, has_size, has_count, has_counts, has_variable, has_space, has_many;
 };
 
 static uint64_t handle_of(const struct told *told, uint64_t value)
@@ -102,6 +102,45 @@ static void note_opened(const struct told *told, uint64_t handle)
     const char *file =
         told->path != NULL ? ft_levels_file_keep(told->path, ft_length_most(told->path, FT_PAGE_BYTES)) : told->file;
     ft_levels_file_opened(kind, handle_of(told, handle), file);
+}
+
+/* Of several datasets, where all are in one. */
+static const char *file_of_many(const struct told *told)
+{
+    const uint64_t *handles = (const uint64_t *)(uintptr_t)told->call->integers[1];
+    const char *file = NULL;
+    for (uint64_t i = 0; i < told->call->integers[0]; i++) {
+        const char *one = ft_levels_file_of(FT_LEVELS_HDF5, handles[i]);
+        if (one == NULL || (file != NULL && one != file))
+            return NULL;
+        file = one;
+    }
+    return file;
+}
+
+/* Of HDF5, what of a dataset or attribute is moved. */
+static void note_part(struct told *told, char letter, uint64_t value)
+{
+    switch (letter) {
+    case 'z':
+        told->in_memory = value;
+        break;
+    case 'w':
+        told->in_file = value;
+        told->has_space = 1;
+        break;
+    case 'a': /* both spaces are of all */
+        told->type = value;
+        told->has_type = told->has_space = 1;
+        break;
+    case 'm':
+        told->has_many = 1;
+        if (told->is_done)
+            told->file = file_of_many(told);
+        break;
+    default:
+        break;
+    }
 }
 
 static void note_arg(struct told *told, char letter, uint64_t value)
@@ -135,11 +174,6 @@ static void note_arg(struct told *told, char letter, uint64_t value)
         told->type = value;
         told->has_type = 1;
         break;
-    case 'z':
-    case 'w':
-        told->is_all = letter == 'w' && value == H5_ALL;
-        told->space = (int64_t)told->space > H5_SPECIAL_MAX ? told->space : value;
-        break;
     case 'v':
         told->variable = value;
         told->has_variable = 1;
@@ -157,6 +191,7 @@ static void note_arg(struct told *told, char letter, uint64_t value)
             note_opened(told, *(const uint32_t *)(uintptr_t)value);
         break;
     default:
+        note_part(told, letter, value);
         break;
     }
 }
@@ -167,11 +202,11 @@ static void find_size(struct told *told)
     const struct ft_levels_function *function = call->function;
     if (!told->is_done || told->has_size)
         return;
-    if (function->kind == FT_LEVELS_HDF5) {
-        int is_selected = (int64_t)told->space > H5_SPECIAL_MAX;
-        if (told->has_type && (is_selected || told->is_all))
-            told->has_size = (uint8_t)ft_levels_size_of_space(function, call->integers[0], told->type,
-                                                              is_selected ? told->space : H5_ALL, &told->size);
+    if (told->has_many) {
+        told->has_size = (uint8_t)ft_levels_size_of_many(function, call->integers, &told->size);
+    } else if (told->has_type && told->has_space) {
+        const struct ft_levels_selection selection = {call->integers[0], told->type, told->in_memory, told->in_file};
+        told->has_size = (uint8_t)ft_levels_size_of_selection(function, &selection, &told->size);
     } else if (told->has_variable) {
         told->has_size = (uint8_t)ft_levels_size_of_part(function, call->integers[0], told->variable, !told->has_counts,
                                                          told->counts, &told->size);

@@ -30,9 +30,14 @@ uint32_t ft_levels_args_tell(const struct ft_levels_call *call, uint64_t result,
  */
 void ft_levels_sizes_learn(struct ft_levels_function *function);
 int ft_levels_size_by_type(const struct ft_levels_function *function, uint64_t type, uint64_t count, uint64_t *size);
-/* HDF5: elements of a selection; `space` 0: of the whole dataset. */
-int ft_levels_size_of_space(const struct ft_levels_function *function, uint64_t dataset, uint64_t type, uint64_t space,
-                            uint64_t *size);
+/* HDF5: what of a dataset was moved, as the spaces say, of which the first that is not "all" counts. */
+struct ft_levels_selection {
+    uint64_t dataset, type, in_memory, in_file;
+};
+int ft_levels_size_of_selection(const struct ft_levels_function *function, const struct ft_levels_selection *selection,
+                                uint64_t *size);
+/* Of several: their number, and arrays. */
+int ft_levels_size_of_many(const struct ft_levels_function *function, const uint64_t *arguments, uint64_t *size);
 /* netCDF and PnetCDF: `is_one`: an element. Else `counts`, as the program gave them: NULL is all that there is. */
 int ft_levels_size_of_part(const struct ft_levels_function *function, uint64_t file, uint64_t variable, int is_one,
                            const uint64_t *counts, uint64_t *size);

@@ -6,17 +6,19 @@
 
 #include "client/shim/glob.h"
 
-enum { DIMENSIONS_MAX = 1024, TYPES = 12 };
+enum { DIMENSIONS_MAX = 1024, TYPES = 12, H5_ALL = 0, H5_SPECIAL_MAX = 2 };
 
 static const struct {
     uint8_t kind;
-    char names[FT_LEVELS_HELPERS][24];
-} helpers[] = {{FT_LEVELS_RANK, {"PMPI_Comm_rank", "ompi_mpi_comm_world"}},
-               {FT_LEVELS_MPIIO, {"PMPI_Type_size"}},
-               {FT_LEVELS_FORTRAN, {"mpi_type_size_", "mpi_type_size_f08_"}},
-               {FT_LEVELS_HDF5, {"H5Tget_size", "H5Sget_select_npoints", "H5Dget_space", "H5Sclose"}},
-               {FT_LEVELS_NETCDF, {"nc_inq_varndims", "nc_inq_vartype"}},
-               {FT_LEVELS_PNETCDF, {"ncmpi_inq_varndims", "ncmpi_inq_vartype"}}};
+    char beginning[4]; /* of the function's name */
+    char names[FT_LEVELS_HELPERS][32];
+} helpers[] = {{FT_LEVELS_RANK, "", {"PMPI_Comm_rank", "ompi_mpi_comm_world"}},
+               {FT_LEVELS_MPIIO, "", {"PMPI_Type_size"}},
+               {FT_LEVELS_FORTRAN, "", {"mpi_type_size_", "mpi_type_size_f08_"}},
+               {FT_LEVELS_HDF5, "H5D", {"H5Tget_size", "H5Sget_select_npoints", "H5Dget_space", "H5Sclose"}},
+               {FT_LEVELS_HDF5, "H5A", {"H5Tget_size", "H5Sget_simple_extent_npoints", "H5Aget_space", "H5Sclose"}},
+               {FT_LEVELS_NETCDF, "", {"nc_inq_varndims", "nc_inq_vartype"}},
+               {FT_LEVELS_PNETCDF, "", {"ncmpi_inq_varndims", "ncmpi_inq_vartype"}}};
 
 /* By what the name of a function ends in (without "_all"), the bytes of an element in memory. */
 static const struct {
@@ -43,15 +45,21 @@ static uint8_t element_bytes(const char *name)
     return 0;
 }
 
+static void find_helpers(struct ft_levels_function *function, const char names[FT_LEVELS_HELPERS][32])
+{
+    for (unsigned k = 0; k < FT_LEVELS_HELPERS; k++) {
+        const char *name = names[k];
+        ft_function *found = name[0] != 0 ? ft_object_find(&function->object, name, ft_object_hash(name)) : NULL;
+        function->helpers[k] = (uint64_t)(uintptr_t)found;
+    }
+}
+
 void ft_levels_sizes_learn(struct ft_levels_function *function)
 {
     for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
-        for (unsigned k = 0; helpers[i].kind == function->kind && function->letters[0] != 0 && k < FT_LEVELS_HELPERS;
-             k++) {
-            const char *name = helpers[i].names[k];
-            ft_function *found = name[0] != 0 ? ft_object_find(&function->object, name, ft_object_hash(name)) : NULL;
-            function->helpers[k] = (uint64_t)(uintptr_t)found;
-        }
+        if (helpers[i].kind == function->kind && function->letters[0] != 0 &&
+            ft_has_prefix(function->name, helpers[i].beginning))
+            find_helpers(function, helpers[i].names);
     function->element_bytes = element_bytes(function->name);
 }
 
@@ -77,8 +85,9 @@ int ft_levels_size_by_type(const struct ft_levels_function *function, uint64_t t
     return error == 0 && bytes >= 0 && multiply(count, (uint64_t)bytes, size);
 }
 
-int ft_levels_size_of_space(const struct ft_levels_function *function, uint64_t dataset, uint64_t type, uint64_t space,
-                            uint64_t *size)
+/* Elements of a selection; `space` 0: of the whole dataset or attribute (whose space may keep a selection that counts for nothing). */
+static int size_of_space(const struct ft_levels_function *function, uint64_t dataset, uint64_t type, uint64_t space,
+                         uint64_t *size)
 {
     size_t (*type_size)(int64_t) = (size_t (*)(int64_t))(uintptr_t)function->helpers[0];
     int64_t (*count_of)(int64_t) = (int64_t (*)(int64_t))(uintptr_t)function->helpers[1];
@@ -96,6 +105,30 @@ int ft_levels_size_of_space(const struct ft_levels_function *function, uint64_t 
     if (own > 0)
         close_space(own);
     return count >= 0 && multiply((uint64_t)count, type_size((int64_t)type), size);
+}
+
+int ft_levels_size_of_selection(const struct ft_levels_function *function, const struct ft_levels_selection *selection,
+                                uint64_t *size)
+{
+    uint64_t space = (int64_t)selection->in_memory > H5_SPECIAL_MAX ? selection->in_memory : selection->in_file;
+    if ((int64_t)space <= H5_SPECIAL_MAX && selection->in_file != H5_ALL)
+        return 0;
+    return size_of_space(function, selection->dataset, selection->type, space, size);
+}
+
+int ft_levels_size_of_many(const struct ft_levels_function *function, const uint64_t *arguments, uint64_t *size)
+{
+    const uint64_t *const arrays[] = {
+        (const uint64_t *)(uintptr_t)arguments[1], (const uint64_t *)(uintptr_t)arguments[2],
+        (const uint64_t *)(uintptr_t)arguments[3], (const uint64_t *)(uintptr_t)arguments[4]};
+    uint64_t all = 0, one = 0;
+    for (uint64_t i = 0; i < arguments[0]; i++) {
+        const struct ft_levels_selection selection = {arrays[0][i], arrays[1][i], arrays[2][i], arrays[3][i]};
+        if (!ft_levels_size_of_selection(function, &selection, &one) || __builtin_add_overflow(all, one, &all))
+            return 0;
+    }
+    *size = all;
+    return all <= INT64_MAX;
 }
 
 /* In the file, where the function says nothing of it; 0: a type of the user's. */

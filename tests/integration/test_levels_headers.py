@@ -12,7 +12,7 @@ ROWS = re.findall(r'^FT_LEVEL_ARGS\((\w+), "(.*)", "(.*)"\)', (harness.REPO / "c
 TEXT, FILE = {"p": r"const char ?\*", "q": r"const char ?\*"}, r"MPI_File ?\*"
 MPIIO = {"f": "MPI_File [^*]", "F": FILE, "H": FILE, "o": "MPI_Offset [^*]", "s": "MPI_Offset [^*]", "n": "int [^*]", "N": "MPI_Count [^*]",
          "t": "MPI_Datatype [^*]", **TEXT}
-HDF5 = {"f": "hid_t [^*]", "y": "hid_t mem_type", "z": "hid_t mem_space", "w": "hid_t file_space", ">": "hid_t", **TEXT}
+HDF5 = {"f": "hid_t [^*]", "y": "hid_t mem_type", "z": "hid_t mem_space", "a": r"hid_t (mem_)?d?type_id", "m": "size_t count", "w": "hid_t file_space", ">": "hid_t", **TEXT}
 NETCDF = {"f": "int ([a-z_]*ncid[a-z_0-9]*|grpid)$", "v": "int varid$",
           "c": r"const (size_t|MPI_Offset) ?\* ?count|const (size_t|MPI_Offset) ?count[a-z]*\[", "h": r"int ?\* ?ncidp", **TEXT}
 # What is included, by which compiler; the names of functions; what the letters stand for. At least so many are found.

@@ -154,6 +154,9 @@ def test_sizes_of_hdf5(tap):
     assert b"no type -1: 3 errors" in plain.stdout and b"again 0: 0 errors" in plain.stdout
     moved = [e.get("args", {}).get("size") for e in trace.events(cat="HDF5") if e["name"] in ("H5Dread", "H5Dwrite")]
     assert moved == [0, 1200, 2400, 400, 4, None, None, None, 1200]
+    attributes = [e.get("args", {}) for e in trace.events(cat="HDF5") if e["name"] in ("H5Aread", "H5Awrite")]
+    assert [a.get("size") for a in attributes] == [1200, 2400, 8, None, None]
+    assert {a.get("file") for a in attributes} == {str(tap.work / "data/sizes.h5")}
 
 
 def test_sizes_of_netcdf(tap):

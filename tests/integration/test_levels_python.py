@@ -36,6 +36,25 @@ def test_h5py(tap, levels):
     assert sum(e["result"] for span in reads for e in inside(trace, span, "POSIX", "py.h5") if "read" in e["name"]) >= 8000
 
 
+def test_several_datasets_of_hdf5_in_one_call(tap):
+    """All that was moved, and the file, which the library wants to be one."""
+    library = next(iter((PYTHON.parent.parent).glob("lib/python*/site-packages/h5py.libs/libhdf5-*.so*")), None)
+    harness.needs(library, "h5py has no library of its own")
+    program, folder = tap.folder / "many", folder_of(tap, "data")
+    done = harness.call(["gcc", "-O1", "-o", program, SOURCES / "hdf5_many.c", library, f"-Wl,-rpath,{library.parent}",
+                         f"-Wl,-rpath-link,{library.parent}"], deadline=60)
+    harness.needs(b"_multi" not in done.stderr, "h5py's HDF5 is older than 1.14")
+    assert done.returncode == 0, done.stderr.decode()
+    plain = tap.plain([program, folder])
+    assert plain.same() == (0, b"0\n0\n-1\n-1\n0\n0 0\n", b"")
+    trace = tap.run([program, folder])
+    assert trace.ran.stdout == plain.stdout
+    moved = [(e["name"], e.get("args", {})) for e in trace.events(cat="HDF5") if e["name"].endswith("_multi")]
+    one = f"{folder}/first.h5"
+    assert moved == [("H5Dwrite_multi", {"file": one, "size": 1200}), ("H5Dread_multi", {"file": one, "size": 440}),
+                     ("H5Dwrite_multi", {}), ("H5Dread_multi", {}), ("H5Dread_multi", {"size": 0})]
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_mpi4py(tap, mpi):
     """One build for either MPI, which it chooses when it is imported; Debian's MPICH has a name of its own."""

@@ -42,6 +42,15 @@ int main(int argc, char **argv)
     say("no type", H5Dread(data, space, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
     say("no space", H5Dwrite(data, H5T_NATIVE_INT, data, H5S_ALL, H5P_DEFAULT, values));
     say("again", H5Dread(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    hid_t row = H5Acreate2(data, "row", H5T_NATIVE_INT, part, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t number = H5Acreate2(file, "number", H5T_NATIVE_DOUBLE, scalar, H5P_DEFAULT, H5P_DEFAULT);
+    say("attribute", H5Awrite(row, H5T_NATIVE_INT, values));
+    say("converted", H5Aread(row, H5T_NATIVE_DOUBLE, back));
+    say("scalar", H5Awrite(number, H5T_NATIVE_DOUBLE, back));
+    say("no attribute", H5Aread(data, H5T_NATIVE_INT, values));
+    say("no type", H5Aread(number, space, values));
+    H5Aclose(row);
+    H5Aclose(number);
     H5Dclose(data);
     H5Dclose(one);
     say("closed", H5Fclose(file));
