@@ -267,7 +267,7 @@ int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *st
     process->mode = ft_mode_of_process(daemon, process);
     struct ft_job *job = ft_job_get(daemon, process);
     if (!job)
-        return -ENOMEM;
+        return -EUSERS;
     ft_daemon_add_process(daemon, process);
     process->job = job;
     note_arrival(daemon, process);
@@ -313,9 +313,13 @@ static void refuse(struct ft_daemon *daemon, const struct ucred *peer, int error
     ft_log_limited_about(FT_LOG_WARNING,
                          FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(peer->uid), .pid = (uint32_t)peer->pid),
                          "process %d (user %u): not admitted: %s", (int)peer->pid, peer->uid,
-                         error == -EBADMSG ? "what it sent is no segment" : strerror(-error));
+                         error == -EBADMSG  ? "what it sent is no segment"
+                         : error == -EUSERS ? "no room for another job: raise max_jobs or max_jobs_per_user"
+                                            : strerror(-error));
     if (error == -EBADMSG || error == -EEXIST)
         ft_status_add(&daemon->status, refused_memory, 1);
+    else if (error == -EUSERS)
+        ft_status_add(&daemon->status, refused_limit, 1);
     else
         ft_status_add(&daemon->status, refused_own, 1);
 }

@@ -251,6 +251,15 @@ static struct ft_job *find(struct ft_daemon *daemon, const char *key, uint32_t u
     return NULL;
 }
 
+// Whether a user has as many jobs as one may. What a daemon before us had is gone on with all the same.
+static bool has_its_share(const struct ft_daemon *daemon, uint32_t uid)
+{
+    int64_t count = 0;
+    for (const struct ft_job *job = daemon->jobs; job; job = job->next)
+        count += job->uid == uid;
+    return count >= daemon->config.max_jobs_per_user;
+}
+
 int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_list *list)
 {
     for (const struct ft_job *job = daemon->config.private ? NULL : daemon->jobs; job; job = job->next) {
@@ -272,7 +281,7 @@ struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *pro
 {
     const char *key = daemon->config.private ? PRIVATE_KEY : process->identity.job;
     struct ft_job *job = find(daemon, key, process->uid);
-    return job ? job : create(daemon, key, process->uid, &process->identity);
+    return job || has_its_share(daemon, process->uid) ? job : create(daemon, key, process->uid, &process->identity);
 }
 
 struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct ft_identity *identity)
@@ -296,6 +305,8 @@ static struct ft_job *job_of_stranger(struct ft_daemon *daemon, uint32_t uid, ui
     struct ft_identity identity;
     if (daemon->config.private)
         return ft_job_get_private(daemon);
+    if (has_its_share(daemon, uid))
+        return NULL;
     ft_process_identify_stranger(pid, &identity);
     return create(daemon, identity.job, uid, &identity);
 }

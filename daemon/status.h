@@ -14,7 +14,7 @@
     X(taken_over, "processes that a daemon before us had")                                        \
     X(refused_message, "messages that were no attach message of a version we speak")              \
     X(refused_memory, "segments that were no sealed memfd of ours")                               \
-    X(refused_limit, "processes over a limit")                                                    \
+    X(refused_limit, "processes and jobs over a limit")                                           \
     X(refused_own, "processes that could not be taken for want of memory or descriptors")         \
     X(corrupt, "processes cut off because their segment contradicted itself")                     \
     X(events, "events written")                                                                   \

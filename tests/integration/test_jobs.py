@@ -218,3 +218,22 @@ def test_unclosed_files_are_read_once_however_many(tap):
     assert sum(job["events"] for job in jobs(daemon)) == 601 * 502
     assert bytes_read() - before < 600 * (1 << 15)
     daemon.stop(check=False)
+
+
+def test_one_user_does_not_take_the_jobs_of_all(tap):
+    """Names of jobs cost nothing: who makes up too many has those beyond as gaps, and others have theirs."""
+    harness.needs(os.geteuid() == 0, "changing the user needs root")
+    daemon = tap.daemon("max_jobs=6", "max_jobs_per_user=3", "job_linger=1h")
+    open_to_all(tap, daemon)
+
+    def run(uid, job):
+        assert daemon.call(["true"], env={"FLOWTAP_JOB": job}, cwd="/", user=uid, group=NOBODY, extra_groups=[]).returncode == 0
+
+    for i in range(8):
+        run(NOBODY, f"greedy{i}")
+    run(NOBODY - 1, "mine")
+    harness.wait_until("all to be seen", lambda: counters(daemon)["attached"] + counters(daemon)["refused_limit"] == 9)
+    assert (counters(daemon)["attached"], counters(daemon)["refused_limit"]) == (4, 5)
+    trace = daemon.stop(check=False)
+    assert sum(gap["count"] for gap in trace.gaps("not_admitted")) == 5
+    assert sorted(job["job"] for job in trace.summary()["jobs"]) == ["greedy0", "greedy1", "greedy2", "mine"]
