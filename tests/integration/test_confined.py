@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Programs that take from themselves what a tracer may want, in every way and then go on in every way."""
 
+import re
+
 import pytest
 
 import counted
@@ -37,3 +39,33 @@ def test_shut_in(tap, how, action, after):
         assert trace.gaps("sandbox"), trace.gaps()
     if after == "in-vfork":
         assert trace.count(name="write", path=str(tap.work / "seen")) == 1
+
+
+def numbers(names):
+    """Of system calls, by the compiler's headers."""
+    defined = harness.call(["gcc", "-E", "-dM", "-include", "sys/syscall.h", "-x", "c", "/dev/null"]).stdout.decode()
+    known = dict(re.findall(r"#define __NR_(\w+) (\d+)\n", defined))
+    return ",".join(sorted(known[name] for name in names))
+
+
+def allowed_by_the_readme():
+    text = (harness.REPO / "README.md").read_text()
+    return set(re.search(r"The library's own calls are ([\w\s,]+?)\.\n", text)[1].replace(",", " ").replace(" and ", " ").split())
+
+
+@pytest.mark.parametrize("program", ["shell", "threads"])
+def test_under_an_inherited_filter_that_allows_what_the_readme_says(tap, program):
+    """And what the program does by itself: any other call is its end."""
+    harness.needs_program("strace")
+    argv = ["sh", "-c", "cat a > b; (cat b > c); mv b d; ls /nonexistent; exec rm d"] if program == "shell" else [harness.program("threads16")]
+    (tap.work / "a").write_text("a")
+    log = tap.folder / "strace"
+    plain = tap.plain(["strace", "-f", "-o", log, *argv])
+    own = set(re.findall(r"^\d+ +(\w+)\(", log.read_text(), re.M)) | set(re.findall(r"<\.\.\. (\w+) resumed>", log.read_text()))
+    daemon = tap.daemon()
+    env = harness.clean_environment(FLOWTAP="1", FLOWTAP_SOCKET=daemon.env()["FLOWTAP_SOCKET"])
+    done = tap.plain([harness.program("only"), numbers(own | allowed_by_the_readme()), f"LD_PRELOAD={harness.PRELOAD}", *argv], env=env)
+    harness.needs(done.returncode != 77, "no filter can be put in here")
+    assert done.same() == plain.same()
+    trace = daemon.stop()
+    assert len(trace.processes()) >= (4 if program == "shell" else 1) and not trace.gaps("not_attached")

@@ -126,3 +126,10 @@ def test_it_exports_the_call_table_and_nothing_else():
     absent = table - defined(tree.run("gcc", "-print-file-name=libc.so.6").strip())
     assert exported - table - OWN_EXPORTS == set(), "exported, but not in proto/calls.def"
     assert table - exported - absent == set(), "in proto/calls.def, but not exported"
+
+
+def test_the_readme_names_the_librarys_system_calls():
+    """What a filter that kills has to allow, so that a program that inherits it lives."""
+    used = {name for path in (tree.REPO / "client/shim").glob("*.[ch]") for name in re.findall(r"\bft_sys\(SYS_(\w+)", path.read_text())}
+    text = re.search(r"The library's own calls are ([\w\s,]+?)\.\n", tree.text("README.md"))[1]
+    assert text.replace(",", " ").replace(" and ", " ").split() == sorted(used)
