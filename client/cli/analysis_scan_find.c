@@ -6,7 +6,7 @@
 #include "client/cli/analysis_scan_part.h"
 #include "client/cli/cli.h"
 
-enum { AHEAD = 24 };
+enum { AHEAD = 64, NEAR = 16 };
 
 void ft_scan_keep_touched(struct ft_scan_part *part, const struct ft_scan_file *file)
 {
@@ -52,7 +52,7 @@ void ft_scan_find_files(struct ft_scan_part *part, const struct ft_rows *rows, s
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < left) {
             uint32_t next = of_row[i + AHEAD] < unknown ? of_row[i + AHEAD] : unknown;
-            uint32_t soon = of_row[i + AHEAD / 2] < unknown ? of_row[i + AHEAD / 2] : unknown;
+            uint32_t soon = of_row[i + NEAR] < unknown ? of_row[i + NEAR] : unknown;
             __builtin_prefetch(&places[next]);
             __builtin_prefetch(&refs[next]);
             __builtin_prefetch(&items[places[soon]]);
