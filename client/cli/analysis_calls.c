@@ -207,6 +207,12 @@ static void share_out(struct ft_calls *calls, const struct ft_call_sum *call)
     }
 }
 
+static struct ft_sum without(const struct ft_sum *all, const struct ft_sum *part)
+{
+    return (struct ft_sum){
+        .count = all->count - part->count, .bytes = all->bytes - part->bytes, .time_ns = all->time_ns - part->time_ns};
+}
+
 void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set)
 {
     size_t count;
@@ -214,12 +220,16 @@ void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set)
     add_blocks(calls, set, 0, blocks, count);
     blocks = ft_trace_set_profiles(set, &count);
     add_blocks(calls, set, FT_TRACE_PROFILE, blocks, count);
+    struct ft_sum read = calls->read, write = calls->write, metadata = calls->metadata;
     add_dropped(calls, set);
     for (size_t i = 0; i < calls->count; i++) {
         if (calls->items[i].dropped.count > 0 && ft_count_has_category(calls->items[i].category)) {
             share_out(calls, &calls->items[i]);
         }
     }
+    calls->dropped_read = without(&calls->read, &read);
+    calls->dropped_write = without(&calls->write, &write);
+    calls->dropped_metadata = without(&calls->metadata, &metadata);
 }
 
 static int compare(const void *a_untyped, const void *b_untyped)

@@ -26,6 +26,12 @@ struct ft_call_sum {
     uint64_t sizes[FT_LOG2_BUCKETS], durations[FT_LOG2_BUCKETS];
 };
 
+/* Whether shortest, longest, percentiles and errors are known: of dropped ones there are sums alone. */
+static inline bool ft_call_sum_knows_each(const struct ft_call_sum *call)
+{
+    return call->min_ns <= call->max_ns;
+}
+
 struct ft_calls {
     struct ft_call_sum *items;
     size_t count, space;
@@ -33,6 +39,8 @@ struct ft_calls {
     const struct ft_trace_reader *known_of;
     uint32_t known[FT_TRACE_CALL_MAX]; /* of that reader: position of its call's sum + 1; 0: not looked for yet */
     struct ft_sum read, write, metadata, other_io;
+    struct ft_sum dropped_read, dropped_write,
+        dropped_metadata; /* of these; their times and sizes one by one are unknown */
     uint64_t read_sizes[FT_LOG2_BUCKETS], write_sizes[FT_LOG2_BUCKETS]; /* of stored ones */
     uint64_t bad_blocks;                                                /* whose totals could not be read */
 };

@@ -27,11 +27,29 @@ struct ft_summary {
     bool is_quick; /* no event was looked at: the scan knows their number alone */
 };
 
-/* Whether it is known when each event went on, and which came after which: of sums, which nobody can choose, it is not. */
+/*
+ * Whether it is known when each stored event went on, and which came after which: of sums, which nobody can choose, it is
+ * not; nor of events that were all dropped.
+ */
 static inline bool ft_summary_knows_times(const struct ft_summary *summary)
 {
-    return (!summary->job.profiled || summary->where) && !summary->is_quick;
+    const struct ft_job *job = &summary->job;
+    return (!job->profiled || summary->where) && !summary->is_quick && (job->stored > 0 || job->dropped == 0);
 }
+/* The same of calls on files: not all of them were dropped. */
+bool ft_summary_knows_io_times(const struct ft_summary *summary);
+
+/* Reads or writes. Of dropped ones neither times nor sizes are known one by one: what is of those is of the stored ones. */
+struct ft_summary_side {
+    struct ft_sum all, stored;
+    uint64_t dropped; /* how many */
+    int64_t busy_ns;  /* union over time of the stored ones */
+    bool knows_times; /* and order; else busy_ns means nothing */
+    uint64_t sized, small,
+        empty; /* those whose size is known; of these, with less than FT_SUMMARY_SMALL_BITS, with none */
+};
+
+void ft_summary_side(const struct ft_summary *summary, bool is_write, struct ft_summary_side *side);
 
 struct ft_summary_look {
     bool as_json;
@@ -59,8 +77,6 @@ void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary
 void ft_summary_put_hottest(struct ft_json *json, const struct ft_summary *summary, size_t top);
 void ft_summary_put_stragglers(struct ft_json *json, const struct ft_summary *summary, size_t top);
 void ft_summary_put_categories(struct ft_json *json, const struct ft_summary *summary);
-/* Requests of a histogram that moved something, and less than that. */
-uint64_t ft_summary_small(const uint64_t *sizes);
 /* Indices of the `top` hottest of `count` files that `read`, `write` or `metadata` count, hottest first; a new array. */
 uint32_t *ft_summary_hottest_files(const struct ft_summary *summary, size_t top, size_t *count);
 /* Lines of the text: how data moved; a table of the slowest processes. */

@@ -10,25 +10,35 @@ enum { LABEL_WIDTH = 13 };
 
 static void print_side(const struct ft_screen *screen, const struct ft_summary *summary, bool is_write)
 {
-    const struct ft_sum *sum = is_write ? &summary->calls.write : &summary->calls.read;
     const struct ft_access_counts *counts = &summary->scan.access.counts;
     uint64_t placed = counts->sequential[is_write] + counts->random[is_write];
-    uint64_t small = ft_summary_small(is_write ? summary->calls.write_sizes : summary->calls.read_sizes);
-    int64_t busy_ns = summary->scan.sweep.totals.total_ns[is_write ? FT_SWEEP_WRITE : FT_SWEEP_READ];
-    bool is_known = ft_summary_knows_times(summary);
+    struct ft_summary_side side;
     struct ft_unit_text share, text;
-    if (sum->count == 0) {
+    const char *between = "";
+    ft_summary_side(summary, is_write, &side);
+    bool has_rate = side.knows_times && side.stored.bytes > 0 && side.busy_ns > 0;
+    bool has_order = side.knows_times && placed > 0;
+    if (!has_rate && !has_order && side.sized == 0) {
         return;
     }
     ft_screen_print(screen, FT_STYLE_TITLE, "%-*s", LABEL_WIDTH, is_write ? "Writes" : "Reads");
-    if (sum->bytes > 0 && busy_ns > 0 && is_known) {
-        fprintf(screen->out, "%s while some were going on; ", ft_units_rate(&text, sum->bytes, busy_ns));
+    if (has_rate) {
+        fprintf(screen->out, "%s while some were going on", ft_units_rate(&text, side.stored.bytes, side.busy_ns));
+        between = "; ";
     }
-    if (placed > 0 && is_known) {
-        fprintf(screen->out, "%s sequential; ",
+    if (has_order) {
+        fprintf(screen->out, "%s%s sequential", between,
                 ft_units_share(&share, (double)counts->sequential[is_write], (double)placed));
+        between = "; ";
     }
-    fprintf(screen->out, "%s moved under 4 KiB\n", ft_units_share(&share, (double)small, (double)sum->count));
+    if (side.sized > 0) {
+        fprintf(screen->out, "%s%s moved under 4 KiB", between,
+                ft_units_share(&share, (double)side.small, (double)side.sized));
+    }
+    if (side.dropped > 0) {
+        fprintf(screen->out, " (of %s that are stored)", ft_units_count(&text, side.stored.count));
+    }
+    fputc('\n', screen->out);
 }
 
 void ft_summary_print_access(const struct ft_screen *screen, const struct ft_summary *summary)

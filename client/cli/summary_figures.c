@@ -25,7 +25,7 @@ void ft_summary_put_percentiles(struct ft_json *json, const struct ft_call_sum *
     }
     for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++) {
         ft_json_key(json, percentiles[i].time_key);
-        if (call->min_ns <= call->max_ns) {
+        if (ft_call_sum_knows_each(call)) {
             ft_json_seconds(
                 json, (int64_t)ft_percentile(call->durations, percentiles[i].percent, call->min_ns, call->max_ns));
         } else {
@@ -46,36 +46,35 @@ static double rate(uint64_t bytes, int64_t time_ns)
 
 void ft_summary_put_transfer(struct ft_json *json, const struct ft_summary *summary, bool is_write)
 {
-    const struct ft_sum *sum = is_write ? &summary->calls.write : &summary->calls.read;
-    const uint64_t *sizes = is_write ? summary->calls.write_sizes : summary->calls.read_sizes;
-    int64_t busy_ns = summary->scan.sweep.totals.total_ns[is_write ? FT_SWEEP_WRITE : FT_SWEEP_READ];
-    bool is_known = ft_summary_knows_times(summary);
-    ft_json_member_seconds_if(json, "busy_time", is_known, busy_ns);
-    ft_json_member_double_if(json, "busy_bandwidth", is_known, rate(sum->bytes, busy_ns));
-    ft_json_member_uint_if(json, "sequential", is_known, summary->scan.access.counts.sequential[is_write]);
-    ft_json_member_uint_if(json, "random", is_known, summary->scan.access.counts.random[is_write]);
-    ft_json_member_uint(json, "small", ft_summary_small(sizes));
-    ft_json_member_uint(json, "empty", sizes[0]);
-}
-
-uint64_t ft_summary_small(const uint64_t *sizes)
-{
-    uint64_t small = 0;
-    for (unsigned b = 1; b <= FT_SUMMARY_SMALL_BITS; b++) {
-        small += sizes[b];
-    }
-    return small;
+    struct ft_summary_side side;
+    ft_summary_side(summary, is_write, &side);
+    bool knows_sizes = side.sized > 0 || side.all.count == 0;
+    ft_json_member_uint(json, "dropped", side.dropped);
+    ft_json_member_uint(json, "stored_bytes", side.stored.bytes);
+    ft_json_member_seconds_if(json, "busy_time", side.knows_times, side.busy_ns);
+    ft_json_member_double_if(json, "busy_bandwidth", side.knows_times, rate(side.stored.bytes, side.busy_ns));
+    ft_json_member_uint_if(json, "sequential", side.knows_times, summary->scan.access.counts.sequential[is_write]);
+    ft_json_member_uint_if(json, "random", side.knows_times, summary->scan.access.counts.random[is_write]);
+    ft_json_member_uint(json, "sized", side.sized);
+    ft_json_member_uint_if(json, "small", knows_sizes, side.small);
+    ft_json_member_uint_if(json, "empty", knows_sizes, side.empty);
 }
 
 void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary)
 {
-    uint64_t bytes = summary->calls.read.bytes + summary->calls.write.bytes;
     int64_t busy_ns = summary->scan.sweep.totals.total_ns[FT_SWEEP_MOVE];
+    struct ft_summary_side read, write;
+    ft_summary_side(summary, false, &read);
+    ft_summary_side(summary, true, &write);
+    uint64_t stored = read.stored.bytes + write.stored.bytes;
+    bool has_stored = read.stored.count + write.stored.count > 0 || read.all.count + write.all.count == 0;
+    bool is_known = ft_summary_knows_times(summary) && has_stored;
     ft_json_key(json, "moved");
     ft_json_begin_object(json);
-    ft_json_member_uint(json, "bytes", bytes);
-    ft_json_member_seconds_if(json, "busy_time", ft_summary_knows_times(summary), busy_ns);
-    ft_json_member_double_if(json, "busy_bandwidth", ft_summary_knows_times(summary), rate(bytes, busy_ns));
+    ft_json_member_uint(json, "bytes", read.all.bytes + write.all.bytes);
+    ft_json_member_uint(json, "stored_bytes", stored);
+    ft_json_member_seconds_if(json, "busy_time", is_known, busy_ns);
+    ft_json_member_double_if(json, "busy_bandwidth", is_known, rate(stored, busy_ns));
     ft_json_end_object(json);
 }
 

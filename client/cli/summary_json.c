@@ -132,7 +132,7 @@ static void put_call(struct ft_json *json, const struct ft_call_sum *call)
     ft_json_member_uint(json, "count", call->sum.count);
     ft_json_member_uint(json, "bytes", call->sum.bytes);
     put_time(json, "time", call->sum.time_ns);
-    if (call->min_ns <= call->max_ns) {
+    if (ft_call_sum_knows_each(call)) {
         put_time(json, "min", call->min_ns);
         put_time(json, "max", call->max_ns);
     } else {
@@ -141,7 +141,7 @@ static void put_call(struct ft_json *json, const struct ft_call_sum *call)
         ft_json_key(json, "max");
         ft_json_null(json);
     }
-    ft_json_member_uint(json, "errors", call->errors);
+    ft_json_member_uint_if(json, "errors", ft_call_sum_knows_each(call), call->errors);
     ft_json_member_uint(json, "dropped", call->dropped.count);
     ft_summary_put_percentiles(json, call);
     put_buckets(json, "sizes", call->sizes, false);
@@ -176,16 +176,18 @@ static void begin_sum(struct ft_json *json, const char *key, const struct ft_sum
 }
 
 /* Of sums it is not known when each event went on. */
-static void put_unions(struct ft_json *json, const struct ft_sweep *sweep, bool is_known)
+static void put_unions(struct ft_json *json, const struct ft_summary *summary)
 {
+    const struct ft_sweep *sweep = &summary->scan.sweep;
     const int64_t *total = sweep->totals.total_ns;
-    ft_json_member_seconds_if(json, "io_time", is_known, total[FT_SWEEP_IO]);
+    bool is_known = ft_summary_knows_times(summary), io_is_known = ft_summary_knows_io_times(summary);
+    ft_json_member_seconds_if(json, "io_time", io_is_known, total[FT_SWEEP_IO]);
     ft_json_member_seconds_if(json, "app_time", is_known, total[FT_SWEEP_APP]);
     ft_json_member_seconds_if(json, "compute_time", is_known, total[FT_SWEEP_COMPUTE]);
     ft_json_member_seconds_if(json, "app_io_time", is_known, total[FT_SWEEP_APP_IO]);
-    ft_json_member_seconds_if(json, "unoverlapped_io_time", is_known,
+    ft_json_member_seconds_if(json, "unoverlapped_io_time", io_is_known,
                               total[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns);
-    ft_json_member_seconds_if(json, "unoverlapped_compute_time", is_known,
+    ft_json_member_seconds_if(json, "unoverlapped_compute_time", is_known && io_is_known,
                               total[FT_SWEEP_COMPUTE] - sweep->totals.io_and_compute_ns);
     ft_json_member_seconds_if(json, "unoverlapped_app_io_time", is_known,
                               total[FT_SWEEP_APP_IO] - sweep->totals.app_io_and_compute_ns);
@@ -236,7 +238,7 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t t
     begin_sum(&json, "other_io", &summary->calls.other_io, false);
     ft_json_end_object(&json);
     ft_summary_put_moved(&json, summary);
-    put_unions(&json, &summary->scan.sweep, ft_summary_knows_times(summary));
+    put_unions(&json, summary);
     ft_summary_put_hottest(&json, summary, top);
     ft_summary_put_stragglers(&json, summary, top);
     put_unseen(&json, summary);

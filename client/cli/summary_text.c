@@ -26,12 +26,14 @@ static void print_wall(const struct ft_screen *screen, const struct ft_summary *
     int64_t wall_ns = summary->job.has_span ? summary->job.end_ns - summary->job.start_ns : 0;
     int64_t io_ns = summary->scan.sweep.totals.total_ns[FT_SWEEP_IO];
     print_label(screen, "Wall time");
-    if (!ft_summary_knows_times(summary)) {
+    if (!ft_summary_knows_io_times(summary)) {
         fprintf(screen->out, "%s\n", ft_units_time(&wall, wall_ns));
         return;
     }
-    fprintf(screen->out, "%s, %s of it (%s) with I/O on files going on\n", ft_units_time(&wall, wall_ns),
-            ft_units_time(&io, io_ns), ft_units_share(&share, (double)io_ns, (double)wall_ns));
+    bool lacks_some = summary->job.dropped > 0 && !summary->where;
+    fprintf(screen->out, "%s, %s%s of it (%s) with I/O on files going on%s\n", ft_units_time(&wall, wall_ns),
+            lacks_some ? "at least " : "", ft_units_time(&io, io_ns),
+            ft_units_share(&share, (double)io_ns, (double)wall_ns), lacks_some ? " (that of stored calls)" : "");
 }
 
 static void print_chosen(const struct ft_screen *screen, const struct ft_summary *summary)
@@ -138,6 +140,16 @@ static void print_files(const struct ft_screen *screen, const struct ft_summary 
     free(order);
 }
 
+/* Of calls that were all dropped none is known by itself. */
+static void add_duration(struct ft_table *table, const struct ft_call_sum *call, uint64_t ns)
+{
+    if (ft_call_sum_knows_each(call)) {
+        add_time(table, ns);
+    } else {
+        ft_table_add(table, "-");
+    }
+}
+
 static void print_calls(const struct ft_screen *screen, const struct ft_calls *calls, size_t top)
 {
     static const struct ft_column columns[] = {
@@ -151,9 +163,9 @@ static void print_calls(const struct ft_screen *screen, const struct ft_calls *c
         add_time(&table, call->sum.time_ns);
         add_count(&table, call->sum.count);
         add_bytes(&table, call->sum.bytes);
-        add_time(&table, ft_percentile(call->durations, 50, call->min_ns, call->max_ns));
-        add_time(&table, ft_percentile(call->durations, 99, call->min_ns, call->max_ns));
-        add_time(&table, call->max_ns);
+        add_duration(&table, call, ft_percentile(call->durations, 50, call->min_ns, call->max_ns));
+        add_duration(&table, call, ft_percentile(call->durations, 99, call->min_ns, call->max_ns));
+        add_duration(&table, call, call->max_ns);
         add_count(&table, call->errors);
         ft_table_add(&table, call->name);
     }

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Of dropped events there are counts, bytes and times alone: what needs each of them is told of the stored ones, or unknown."""
+
+import pytest
+from generated import document, events_of, generate, reported
+from plain import calls_of, exact, length, ns, union
+
+KINDS = ["random", "training", "checkpoint", "sequential"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("permille", ["0", "60"])
+def test_bandwidths_and_shares_are_those_of_stored_calls(tmp_path, kind, permille):
+    path = generate(tmp_path / "t", kind, "--dropped", permille, events=20_000)
+    summary, calls = exact("summary", path), calls_of(path, events=events_of(path))
+    for way in ("read", "write"):
+        told, own = summary[way], [c for c in calls if way in c.ways]
+        assert told["count"] - told["dropped"] == len(own)
+        assert told["stored_bytes"] == sum(c.bytes for c in calls if way in c.moved) <= told["bytes"]
+        assert ns(told["busy_time"]) == length(union((c.start, c.end) for c in own))
+        assert float(told["busy_bandwidth"] * told["busy_time"]) == pytest.approx(told["stored_bytes"])
+        assert told["small"] + told["empty"] <= told["sized"] <= len(own)
+        assert told["small"] == sum(0 < c.bytes < 4096 for c in own)
+    moved = summary["moved"]
+    assert moved["stored_bytes"] == summary["read"]["stored_bytes"] + summary["write"]["stored_bytes"]
+    assert float(moved["busy_bandwidth"] * moved["busy_time"]) == pytest.approx(moved["stored_bytes"])
+    assert moved["stored_bytes"] > 0 and (moved["stored_bytes"] < moved["bytes"]) == (permille != "0")
+
+
+def test_text_says_what_its_figures_are_of(tmp_path):
+    some = reported("summary", generate(tmp_path / "some", "sequential", "--dropped", "400", events=5000)).decode()
+    wall, = (line for line in some.splitlines() if line.startswith("Wall time"))
+    reads, = (line for line in some.splitlines() if line.startswith("Reads"))
+    assert "at least" in wall and "stored" in wall and reads.endswith("that are stored)")
+    none = reported("summary", generate(tmp_path / "none", "sequential", events=5000)).decode()
+    assert "at least" not in none and "that are stored" not in none
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_known_of_any_is_never_0(tmp_path, kind):
+    path = generate(tmp_path / "t", kind, "--dropped", "1000", events=3000)
+    summary = document("summary", path)
+    way = "read" if summary["read"]["count"] else "write"
+    assert summary[way]["dropped"] == summary[way]["count"] > 0 and summary[way]["time"] > 0
+    unknown = ("busy_time", "busy_bandwidth", "sequential", "random", "small", "empty")
+    assert {summary[way][key] for key in unknown} == {summary["io_time"], summary["unoverlapped_io_time"]} == {None}
+    assert {summary["moved"][key] for key in ("busy_time", "busy_bandwidth")} == {None}
+    for call in summary["calls"]:
+        assert {call[key] for key in ("min", "max", "p50", "p99", "errors")} == {None} and call["count"] > 0
+    text = reported("summary", path).decode()
+    rows = [line.split() for line in text.split("Hottest calls")[1].split("\n\n")[0].splitlines()[2:]]
+    calls = [row for row in rows if row[-1] in {call["name"] for call in summary["calls"]}]
+    assert calls and all(row[-5:-1] == ["-", "-", "-", "-"] for row in calls)
+    assert "with I/O" not in text and "moved under" not in text and "while some" not in text
+
+
+def test_lines_of_a_stream_that_its_buffer_served_are_not_weighed_as_requests(tap):
+    code = """
+#include <stdio.h>
+int main(void)
+{
+    char line[64];
+    FILE *file = fopen("lines", "w");
+    for (int i = 0; i < 2000; i++)
+        fprintf(file, "%d\\n", 10000 + i);
+    fclose(file);
+    file = fopen("lines", "r");
+    while (fgets(line, sizeof(line), file))
+        ;
+    fclose(file);
+    return 0;
+}
+"""
+    trace = tap.run([tap.compiled("by_line", code)])
+    read = trace.summary()["read"]
+    fgets, = (call for call in trace.summary()["calls"] if call["name"] == "fgets")
+    assert (fgets["count"], fgets["bytes"], read["count"], read["bytes"]) == (2001, 12_000, 2001, 12_000)
+    refills = sum(bucket["count"] for bucket in fgets["sizes"]["buckets"])
+    assert read["sized"] == refills < 10 and read["small"] + read["empty"] <= refills and read["small"] >= 1
+    assert trace.summary()["write"]["sized"] == trace.summary()["write"]["small"] == 2000
