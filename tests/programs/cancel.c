@@ -6,7 +6,10 @@
 #include "counted.h"
 
 #include <aio.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
 #include <poll.h>
 #include <pthread.h>
 #include <pty.h>
@@ -206,6 +209,89 @@ static void do_fallocate(void)
     fallocate(file, 0, 0, 1);
 }
 
+static void do_pclose(void)
+{
+    pclose(popen("exec true", "r"));
+    pthread_testcancel();
+}
+
+static int visit(const char *path, const struct stat *s, int kind, struct FTW *where)
+{
+    (void)s;
+    (void)kind;
+    (void)where;
+    return open(path, O_RDONLY | O_NONBLOCK) < 0;
+}
+
+static void do_nftw(void)
+{
+    nftw(".", visit, 10, FTW_PHYS);
+}
+
+static int choose(const struct dirent *entry)
+{
+    return open(entry->d_name, O_RDONLY | O_NONBLOCK) >= 0;
+}
+
+static void do_scandir(void)
+{
+    struct dirent **found;
+    scandir(".", &found, choose, NULL);
+}
+
+static int fail(const char *path, int error)
+{
+    (void)path;
+    pthread_testcancel();
+    return error;
+}
+
+static void do_glob(void)
+{
+    glob_t found;
+    glob("file/*", 0, fail, &found);
+    pthread_testcancel();
+}
+
+static ssize_t write_cookie(void *cookie, const char *bytes, size_t n)
+{
+    (void)cookie;
+    return write(file, bytes, n);
+}
+
+static void do_cookie(void)
+{
+    FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_cookie});
+    fprintf(f, "%d\n", 1);
+    fclose(f);
+}
+
+static void do_listio(void)
+{
+    struct aiocb one = {.aio_fildes = file, .aio_buf = buffer, .aio_nbytes = 1, .aio_lio_opcode = LIO_WRITE},
+                 *list[] = {&one};
+    lio_listio(LIO_WAIT, list, 1, NULL);
+    pthread_testcancel();
+}
+
+static void do_recvmmsg(void)
+{
+    struct mmsghdr one = {.msg_len = 0};
+    recvmmsg(listener, &one, 1, MSG_DONTWAIT, NULL);
+}
+
+static void do_allocate(void)
+{
+    posix_fallocate(file, 0, 1);
+    pthread_testcancel();
+}
+
+static void do_preadv2(void)
+{
+    struct iovec one = {buffer, 1};
+    (void)!preadv2(file, &one, 1, -1, 0);
+}
+
 static void do_forkpty(void)
 {
     int side;
@@ -219,11 +305,14 @@ static void do_copy(void)
 }
 
 static const struct way pending[] = {
-    {"pread", do_pread},           {"pwrite", do_pwrite},       {"write", do_write},     {"open", do_open},
-    {"openat", do_openat},         {"creat", do_creat},         {"close", do_close},     {"fsync", do_fsync},
-    {"fdatasync", do_fdatasync},   {"msync", do_msync},         {"aio", do_suspend},     {"fprintf", do_fprintf},
-    {"splice", do_splice},         {"stat", do_stat},           {"tcdrain", do_tcdrain}, {"lockf", do_lockf},
-    {"sync_range", do_sync_range}, {"fallocate", do_fallocate}, {"copy", do_copy},       {"forkpty", do_forkpty},
+    {"pread", do_pread},           {"pwrite", do_pwrite},       {"write", do_write},       {"open", do_open},
+    {"openat", do_openat},         {"creat", do_creat},         {"close", do_close},       {"fsync", do_fsync},
+    {"fdatasync", do_fdatasync},   {"msync", do_msync},         {"aio", do_suspend},       {"fprintf", do_fprintf},
+    {"splice", do_splice},         {"stat", do_stat},           {"tcdrain", do_tcdrain},   {"lockf", do_lockf},
+    {"sync_range", do_sync_range}, {"fallocate", do_fallocate}, {"copy", do_copy},         {"forkpty", do_forkpty},
+    {"pclose", do_pclose},         {"nftw", do_nftw},           {"scandir", do_scandir},   {"glob", do_glob},
+    {"cookie", do_cookie},         {"listio", do_listio},       {"recvmmsg", do_recvmmsg}, {"allocate", do_allocate},
+    {"preadv2", do_preadv2},
 };
 
 static void *wait_in(void *way)
