@@ -13,6 +13,7 @@
 #include "daemon/access.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/stored_name.h"
 #include "daemon/test_point.h"
 
 #define RETRY_NS INT64_C(1000000000)
@@ -44,19 +45,26 @@ int ft_storage_check_spool(const struct ft_daemon *daemon)
     return -error;
 }
 
+// What stands behind a component that is not the name itself: jobs of different names have different folders.
+enum { SUFFIX_BYTES = 9 };
+
 // One component of a path from what a job calls itself.
 static void clean_component(char *out, size_t room, const char *text)
 {
     size_t at = 0;
+    bool is_name = text[0];
     for (; text[at] && at < room - 1; at++) {
         char c = text[at];
         bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                         c == '_' || (c == '.' && at);
         out[at] = is_plain ? c : '_';
+        is_name &= is_plain;
     }
-    if (!at)
-        out[at++] = '_';
     out[at] = '\0';
+    if (is_name)
+        return;
+    at = at < room - 1 - SUFFIX_BYTES ? at : room - 1 - SUFFIX_BYTES;
+    snprintf(out + at, SUFFIX_BYTES + 1, "-%08x", (unsigned)(ft_stored_name_folder(text) & UINT32_MAX));
 }
 
 void ft_storage_job_folder(const struct ft_job *job, char *out, size_t room)

@@ -5,6 +5,7 @@ import grp
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import struct
@@ -48,7 +49,8 @@ def test_a_job_is_listed_while_it_runs_and_after(tap):
     running, finished = jobs(daemon)
     assert (running["job"], finished["job"]) == ("8", "a b/c")
     assert finished["events"] == 2 * 502 and finished["files"] == 1 and finished["uid"] == os.getuid()
-    assert finished["bytes"] == sum(p.stat().st_size for p in (daemon.spool / str(os.getuid()) / "a_b_c").iterdir())
+    (folder,) = (daemon.spool / str(os.getuid())).glob("a_b_c-*")
+    assert finished["bytes"] == sum(p.stat().st_size for p in folder.iterdir())
     assert begin - 1 <= finished["start"] <= finished["last_written"] + 1 <= time.time() + 2
     text = harness.call([harness.FLOWTAP, "jobs", "--socket", daemon.socket]).stdout.decode()
     assert "a b/c" in text and "finished" in text and "1,004" in text
@@ -237,3 +239,22 @@ def test_one_user_does_not_take_the_jobs_of_all(tap):
     trace = daemon.stop(check=False)
     assert sum(gap["count"] for gap in trace.gaps("not_admitted")) == 5
     assert sorted(job["job"] for job in trace.summary()["jobs"]) == ["greedy0", "greedy1", "greedy2", "mine"]
+
+
+def test_jobs_whose_names_look_alike_are_told_apart(tap):
+    """No byte of a name leads out of the user's folder, and none makes one job of two."""
+    daemon = tap.daemon("job_linger=0s")
+    names = ["a_b", "a/b", "a b", "a\nb", "..", ".", " ", "-rf", ".removed-1", "/etc", "%s%n", "x" * 120 + "/", "x" * 120 + " ", "\u00e9"]
+    for name in names:
+        assert daemon.call(["true"], env={"FLOWTAP_JOB": name}).returncode == 0
+    harness.wait_until("all of them", lambda: states(daemon) == dict.fromkeys(names, "finished"))
+    assert {job["files"] for job in jobs(daemon)} == {1}
+    assert [p.name for p in daemon.spool.iterdir()] == [str(os.getuid())]
+    out = tap.folder / "out"
+    for name in names:
+        done = harness.call([harness.FLOWTAP, "fetch", "--socket", daemon.socket, "-o", out, "--", name])
+        assert done.returncode == 0, (name, done.stderr)
+        told = json.loads(harness.read_command("summary", "--json", out).stdout)["jobs"]
+        assert [job["job"] for job in told] == [name]
+        shutil.rmtree(out)
+    daemon.stop()
