@@ -120,8 +120,9 @@ $(BENCH_BIN): $(O)/%: %.c tests/tests.mk $(GENERATE_LIB) $(PROTO_LIB) | $(O)/lib
 
 .PHONY: peers
 peers:
-	$(PYTHON) -m venv build/venv-peers
-	build/venv-peers/bin/python -m pip -q --disable-pip-version-check install -r tests/requirements-peers.txt
+	for one in peers analyzer; do \
+		$(PYTHON) -m venv build/venv-$$one && \
+		build/venv-$$one/bin/python -m pip -q --disable-pip-version-check install -r tests/requirements-$$one.txt || exit; done
 
 .PHONY: bench
 bench: all $(BENCH_BIN) $(GENERATE)
