@@ -2,6 +2,7 @@
 #include "daemon/metrics.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,9 +118,16 @@ static int write_file(const char *path, const char *text)
     int n = snprintf(fresh, sizeof(fresh), "%s.%d", path, (int)getpid());
     if (n < 0 || (size_t)n >= sizeof(fresh))
         return -ENAMETOOLONG;
-    FILE *out = fopen(fresh, "we");
-    if (!out)
-        return -errno;
+    // The folder may be another's: what it has put there is not followed, waited for or written to.
+    unlink(fresh);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!out) {
+        int error = errno;
+        if (fd >= 0)
+            close(fd);
+        return -error;
+    }
     bool is_good = fputs(text, out) >= 0;
     is_good &= fchmod(fileno(out), 0644) == 0;
     int r = fclose(out) == 0 && is_good ? 0 : -EIO;

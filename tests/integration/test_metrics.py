@@ -3,6 +3,7 @@
 
 import os
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import harness
@@ -46,3 +47,19 @@ def test_a_file_that_cannot_be_written_disturbs_nothing(tap):
     harness.wait_until("a line of the log", lambda: "see metrics_file" in daemon.log())
     assert daemon.log().count("see metrics_file") == 1
     assert daemon.stop().count(name="write") == 1
+
+
+@pytest.mark.parametrize("plant", ["link", "hard link", "fifo"])
+def test_what_others_put_where_it_is_written_is_not_touched(tap, plant):
+    """The collector's folder is the collector's own: nothing there leads to another file, or holds the daemon up."""
+    path, victim = tap.folder / "flowtap.prom", tap.folder / "victim"
+    daemon = tap.daemon(f"metrics_file={path}", "metrics_interval=1s")
+    harness.wait_until("the first file", path.exists)
+    victim.write_text("kept")
+    planted = tap.folder / f"flowtap.prom.{daemon.process.pid}"
+    {"link": lambda: planted.symlink_to(victim), "hard link": lambda: planted.hardlink_to(victim), "fifo": lambda: os.mkfifo(planted)}[plant]()
+    path.unlink()
+    harness.wait_until("the next file", path.exists)
+    assert path.is_file() and not path.is_symlink() and families_of(path)
+    assert victim.read_text() == "kept" and os.stat(victim).st_nlink == 1
+    daemon.stop(check=False)
