@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include "daemon/daemon.h"
@@ -42,10 +43,18 @@ static void occupy_standard_fds(void)
             (void)!open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
+// What job_finished_command runs is a site's, and the name of a job is a user's: what lets us look at everybody's processes
+// and files is not for it.
+static void keep_capabilities_from_commands(void)
+{
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0L, 0L, 0L);
+}
+
 int main(int argc, char **argv)
 {
     static struct ft_daemon daemon;
     occupy_standard_fds();
+    keep_capabilities_from_commands();
     struct ft_options options;
     enum ft_options_result result = ft_options_parse(&options, argc, argv);
     if (result != FT_OPTIONS_GO)

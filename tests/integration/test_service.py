@@ -109,15 +109,28 @@ def test_the_first_client_starts_the_daemon(service):
     assert [job["user"] for job in trace.summary()["jobs"]] == ["alice"]
 
 
+def capabilities(said, line):
+    return int(re.search(rf"^{line}:\s+(\w+)$", said, re.M)[1], 16)
+
+
+def test_a_job_finished_command_has_no_capability(service):
+    service.configure(f"job_linger = 10ms\nsession_linger = 10ms\njob_finished_command = cat /proc/self/status >{SPOOL}/said\n")
+    service.traced("alice", "true", env={"FLOWTAP_JOB": "hooked"})
+    harness.wait_until("the command", lambda: service.status()["counters"]["hooks_done"] == 1)
+    said = service.machine.text("cat", f"{SPOOL}/said")
+    for line in ("CapEff", "CapPrm", "CapAmb"):
+        assert capabilities(said, line) == 0, line
+
+
 def test_it_runs_as_its_own_user_with_two_capabilities(service):
     service.traced("alice", "true")
     harness.wait_until("the daemon", lambda: service.state() == "active")
     said = service.machine.text("cat", f"/proc/{service.pid()}/status")
     uid = service.machine.text("id", "-u", "flowtap")
     assert re.search(rf"^Uid:\s+{uid}\s+{uid}\s", said, re.M)
-    for line in ("CapEff", "CapPrm", "CapBnd", "CapAmb"):
-        # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE
-        assert int(re.search(rf"^{line}:\s+(\w+)$", said, re.M)[1], 16) == 1 << 2 | 1 << 19, line
+    for line in ("CapEff", "CapPrm", "CapBnd"):
+        assert capabilities(said, line) == 1 << 2 | 1 << 19, line  # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE
+    assert capabilities(said, "CapAmb") == 0
     assert re.search(r"^Seccomp:\s+2$", said, re.M) and re.search(r"^NoNewPrivs:\s+1$", said, re.M)
 
 
