@@ -42,6 +42,12 @@ class Service:
     def status(self):
         return json.loads(self.machine.text("flowtap", "status", "--json"))
 
+    def drop_in(self, text):
+        folder = self.machine.path("/run/systemd/system/flowtapd.service.d")
+        folder.mkdir(parents=True)
+        (folder / "test.conf").write_text(text, encoding="ascii")
+        self.machine.call("systemctl", "daemon-reload")
+
     def configure(self, text):
         self.machine.path(DROP_IN).parent.mkdir(parents=True, exist_ok=True)
         self.machine.path(DROP_IN).write_text(f"[flowtapd]\n{text}", encoding="ascii")
@@ -122,14 +128,14 @@ def test_a_job_finished_command_has_no_capability(service):
         assert capabilities(said, line) == 0, line
 
 
-def test_it_runs_as_its_own_user_with_two_capabilities(service):
+def test_it_runs_as_its_own_user_with_one_capability(service):
     service.traced("alice", "true")
     harness.wait_until("the daemon", lambda: service.state() == "active")
     said = service.machine.text("cat", f"/proc/{service.pid()}/status")
     uid = service.machine.text("id", "-u", "flowtap")
     assert re.search(rf"^Uid:\s+{uid}\s+{uid}\s", said, re.M)
     for line in ("CapEff", "CapPrm", "CapBnd"):
-        assert capabilities(said, line) == 1 << 2 | 1 << 19, line  # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE
+        assert capabilities(said, line) == 1 << 19, line  # CAP_SYS_PTRACE
     assert capabilities(said, "CapAmb") == 0
     assert re.search(r"^Seccomp:\s+2$", said, re.M) and re.search(r"^NoNewPrivs:\s+1$", said, re.M)
 
@@ -202,8 +208,14 @@ def test_kills_under_load_lose_and_double_nothing(service):
     assert service.held() == 0
 
 
-def test_the_kernels_counters_stand_beside_what_was_traced(service):
-    """/proc/PID/io of another user's process: only its owner may open it, or who may read all."""
+def may_read_all(service):
+    """The drop-in of flowtapd(8): /proc/PID/io and fd let their owner in alone, or who may read all."""
+    page = (harness.REPO / "daemon/flowtapd.8").read_text(encoding="utf-8")
+    service.drop_in(re.search(r"^\.nf\n(\[Service\]\n.*?)\.fi$", page, re.M | re.S)[1])
+
+
+def test_the_kernels_counters_stand_beside_what_was_traced_where_it_may_read_all(service):
+    may_read_all(service)
     service.configure(BLOCKS + "counters_interval = 10ms\n")
     load = Load(service, "counted", 2, 0)
     harness.wait_until("the load to be held", lambda: service.held() >= 3)
@@ -216,7 +228,8 @@ def test_the_kernels_counters_stand_beside_what_was_traced(service):
     assert trace.summary()["coverage"]["kernel_bytes"] > 0
 
 
-def test_rings_of_io_uring_are_found_among_the_descriptors_of_others(service):
+def test_rings_of_io_uring_are_found_among_the_descriptors_of_others_where_it_may_read_all(service):
+    may_read_all(service)
     ring = "/flowtap/tests/programs/rings"
     plain = service.machine.run(ring, "inline", "1", user="alice", check=False)
     harness.needs(plain.returncode == 0, "the machine gives no io_uring")
@@ -252,10 +265,7 @@ def test_short_processes_as_fast_as_they_come_are_all_accounted(service):
 
 
 def test_the_watchdog_restarts_a_loop_that_stands_still(service):
-    folder = service.machine.path("/run/systemd/system/flowtapd.service.d")
-    folder.mkdir(parents=True)
-    (folder / "test.conf").write_text("[Service]\nWatchdogSec=6s\n", encoding="ascii")
-    service.machine.call("systemctl", "daemon-reload")
+    service.drop_in("[Service]\nWatchdogSec=6s\n")
     service.configure(BLOCKS)
     load = Load(service, "watched", 2, 0)
     harness.wait_until("the load to be held", lambda: service.held() >= 3)
