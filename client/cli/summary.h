@@ -29,12 +29,13 @@ struct ft_summary {
 
 /*
  * Whether it is known when each stored event went on, and which came after which: of sums, which nobody can choose, it is
- * not; nor of events that were all dropped.
+ * not; nor of events that were all dropped, which nobody can choose either.
  */
 static inline bool ft_summary_knows_times(const struct ft_summary *summary)
 {
     const struct ft_job *job = &summary->job;
-    return (!job->profiled || summary->where) && !summary->is_quick && (job->stored > 0 || job->dropped == 0);
+    bool is_of_stored = summary->where || (!job->profiled && (job->stored > 0 || job->dropped == 0));
+    return is_of_stored && !summary->is_quick;
 }
 /* The same of calls on files: not all of them were dropped. */
 bool ft_summary_knows_io_times(const struct ft_summary *summary);
