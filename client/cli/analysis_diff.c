@@ -179,6 +179,7 @@ void ft_diff_add(struct ft_diff *diff, int side, const struct ft_trace_set *set)
     ft_trace_set_span(set, &run->start_ns, &run->end_ns);
     run->times = scan.sweep.totals;
     run->profiled = ft_trace_set_profiled(set);
+    run->stored = scan.rows;
     run->process_count = ft_trace_set_process_count(set);
     run->state = ft_state_of(set, scan.bad_blocks | run->calls.bad_blocks);
     add_calls(diff, side);

@@ -228,23 +228,38 @@ static void add_cap(struct ft_job *job, const struct ft_trace_set *set, size_t r
     }
 }
 
-void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
+static void read_gaps(struct ft_job *job, const struct ft_trace_set *set)
 {
     struct ft_map gaps;
     struct ft_starts starts;
-    memset(job, 0, sizeof(*job));
     ft_map_init(&gaps);
     if (ft_starts_read(&starts, set) < 0) {
         ft_cli_memory(NULL);
     }
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
-        uint64_t error = ft_trace_reader_header(ft_trace_set_reader(set, r))->clock_error_ns;
-        job->clock_error_ns = error > job->clock_error_ns ? error : job->clock_error_ns;
         add_gaps(job, set, &starts, r, &gaps);
-        add_cap(job, set, r);
     }
     ft_map_fini(&gaps);
     ft_starts_fini(&starts);
+}
+
+size_t ft_job_count_gaps(const struct ft_trace_set *set)
+{
+    struct ft_job job = {0};
+    read_gaps(&job, set);
+    ft_job_fini(&job);
+    return job.gap_count;
+}
+
+void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
+{
+    memset(job, 0, sizeof(*job));
+    read_gaps(job, set);
+    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        uint64_t error = ft_trace_reader_header(ft_trace_set_reader(set, r))->clock_error_ns;
+        job->clock_error_ns = error > job->clock_error_ns ? error : job->clock_error_ns;
+        add_cap(job, set, r);
+    }
     job->stored = scan->rows;
     job->profiled = ft_trace_set_profiled(set);
     job->parents = ft_parents_find(set);

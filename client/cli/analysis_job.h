@@ -42,6 +42,8 @@ struct ft_job {
 /* `scan` with FT_SCAN_PROCESSES. */
 void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan);
 void ft_job_fini(struct ft_job *job);
+/* How many gaps it then has, equal ones being one. */
+size_t ft_job_count_gaps(const struct ft_trace_set *set);
 
 /*
  * Events of a process. As its threads counted them; where the file's end is missing, at least what was found of it,

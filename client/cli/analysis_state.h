@@ -6,8 +6,10 @@
 #include "proto/trace_set.h"
 
 struct ft_state {
-    bool is_partial; /* something is missing or damaged */
-    size_t unclosed; /* files without their end: a daemon writes them still, or was killed */
+    bool is_partial;  /* something is missing or damaged */
+    size_t unclosed;  /* files without their end: a daemon writes them still, or was killed */
+    uint64_t dropped; /* events, without capped ones: of those there are sums */
+    size_t gap_count; /* equal ones are one */
 };
 
 /* `bad_blocks` is not 0 where blocks of events could not be decoded, whoever saw it. */

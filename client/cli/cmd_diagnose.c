@@ -37,13 +37,14 @@ static void report(const struct values *values, const struct ft_strings *operand
     size_t count;
     ft_diagnose_read(&diagnose, set);
     struct ft_diagnose_finding *findings = ft_diagnose_find(&diagnose, operands, &count);
+    struct ft_state state = ft_state_of(set, diagnose.bad_blocks);
     if (values->as_json) {
-        ft_diagnose_print_json(&diagnose, findings, count, ft_state_of(set, diagnose.bad_blocks), stdout);
+        ft_diagnose_print_json(&diagnose, findings, count, state, stdout);
     } else if (ft_trace_set_events(set) == 0) {
         ft_report_print_empty(set, stdout);
     } else {
         char *title = ft_report_title(operands, NULL, set);
-        ft_diagnose_print_text(&diagnose, findings, count, title, stdout);
+        ft_diagnose_print_text(&diagnose, findings, count, title, state, stdout);
         free(title);
     }
     ft_report_warn_of_blocks(set, diagnose.bad_blocks);

@@ -88,14 +88,18 @@ static void print_event(enum ft_event_form form, struct ft_json *json, const str
     }
 }
 
-/* Sums and the largest of all would else be taken for those of all that happened. */
-static void print_left_out(const struct ft_trace_set *set)
+/* What is there would else be taken for all that happened. A stream of rows has no place for it. */
+static void print_left_out(const struct ft_trace_set *set, enum ft_event_form form, uint64_t bad_blocks)
 {
     struct ft_screen screen;
-    ft_screen_init(&screen, stdout);
-    if (ft_trace_set_events(set) > 0) {
-        ft_report_print_left_out(&screen, ft_trace_set_profiled(set), ft_report_dropped(set));
-        ft_report_print_unclosed(&screen, ft_trace_set_unclosed(set));
+    struct ft_unit_text dropped, gaps;
+    struct ft_state state = ft_state_of(set, bad_blocks);
+    if (form == FT_EVENT_TEXT) {
+        ft_screen_init(&screen, stdout);
+        ft_report_print_unseen(&screen, state, ft_trace_set_events(set) > 0 ? ft_trace_set_profiled(set) : 0);
+    } else if (form != FT_EVENT_DOCUMENT && state.dropped > 0) {
+        ft_cli_warn("%s events were dropped and are not in it; %s %s", ft_units_count(&dropped, state.dropped),
+                    ft_units_count(&gaps, state.gap_count), state.gap_count == 1 ? "gap" : "gaps");
     }
 }
 
@@ -103,9 +107,10 @@ static void end(enum ft_event_form form, struct ft_json *json, const struct ft_t
 {
     if (form == FT_EVENT_DOCUMENT) {
         ft_json_end_array(json);
-        ft_json_member_uint(json, "dropped", ft_report_dropped(set));
+        struct ft_state state = ft_state_of(set, bad_blocks);
+        ft_report_json_unseen(json, state);
         ft_json_member_uint(json, "profiled", ft_trace_set_profiled(set));
-        ft_report_json_state(json, ft_state_of(set, bad_blocks));
+        ft_report_json_state(json, state);
         ft_json_end_object(json);
         ft_json_end_line(json);
     }
@@ -113,6 +118,7 @@ static void end(enum ft_event_form form, struct ft_json *json, const struct ft_t
     if (form == FT_EVENT_TEXT && ft_trace_set_events(set) == 0) {
         ft_report_print_empty(set, stdout);
     }
+    print_left_out(set, form, bad_blocks);
 }
 
 static int print_in_time(const struct values *values, const struct ft_trace_set *set, const struct ft_where *where)
@@ -163,9 +169,6 @@ static void print_top(const struct ft_event_top *top, enum ft_event_form form, c
         }
     }
     end(form, &json, set, top->bad_blocks);
-    if (form == FT_EVENT_TEXT) {
-        print_left_out(set);
-    }
 }
 
 static int too_many(uint64_t count)
@@ -216,13 +219,10 @@ static int print_groups(const struct values *values, struct ft_group_keys *keys,
         ft_report_print_empty(set, stdout);
     } else {
         ft_event_groups_sort(&groups, values->sort);
-        struct ft_event_left_out left_out = {.dropped = ft_report_dropped(set),
-                                             .profiled = ft_trace_set_profiled(set),
+        struct ft_event_left_out left_out = {.profiled = ft_trace_set_profiled(set),
                                              .state = ft_state_of(set, groups.bad_blocks)};
         ft_event_groups_print(&groups, form, most_of(values), &left_out);
-        if (form == FT_EVENT_TEXT) {
-            print_left_out(set);
-        }
+        print_left_out(set, form, groups.bad_blocks);
         ft_report_warn_of_blocks(set, groups.bad_blocks);
     }
     ft_event_groups_fini(&groups);

@@ -147,6 +147,7 @@ static void print_json(const struct ft_files *report, size_t rows, struct ft_sta
         put_row(&json, report, &report->rows[i]);
     }
     ft_json_end_array(&json);
+    ft_report_json_unseen(&json, state);
     ft_report_json_state(&json, state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
@@ -184,30 +185,36 @@ static void add_row(struct ft_table *table, const struct ft_files *report, const
         "OPENS", true, false                                                                        \
     }
 
-static void print_text(const struct ft_files *report, size_t rows, struct ft_state state)
+static void print_table(const struct ft_files *report, size_t rows, const struct ft_screen *screen)
 {
     static const struct ft_column columns[] = {
         FIGURES, {"PROCESSES", true, false}, {"KIND", false, false}, {"PATH", false, true}};
     static const struct ft_column grouped[] = {FIGURES, {"FILES", true, false}, {"GROUP", false, true}};
-    struct ft_screen screen;
     struct ft_table table;
     struct ft_unit_text number;
-    ft_screen_init(&screen, stdout);
-    if (report->count == 0) {
-        ft_report_print_empty(report->set, stdout);
-        return;
-    }
     ft_table_init(&table, report->by ? grouped : columns,
                   report->by ? sizeof(grouped) / sizeof(grouped[0]) : sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < rows; i++) {
         add_row(&table, report, &report->rows[i]);
     }
-    ft_table_print(&table, &screen, 0);
+    ft_table_print(&table, screen, 0);
     ft_table_fini(&table);
     if (rows < report->count) {
         printf("... and %s more (--top 0 shows all)\n", ft_units_count(&number, report->count - rows));
     }
-    ft_report_print_unclosed(&screen, state.unclosed);
+}
+
+/* Sums are in it, but not where some of all events are chosen. */
+static void print_text(const struct ft_files *report, size_t rows, struct ft_state state, uint64_t left_out)
+{
+    struct ft_screen screen;
+    ft_screen_init(&screen, stdout);
+    if (report->count == 0) {
+        ft_report_print_empty(report->set, stdout);
+    } else {
+        print_table(report, rows, &screen);
+    }
+    ft_report_print_unseen(&screen, state, left_out);
 }
 
 static int report_files(const struct values *values, const struct ft_trace_set *set, const struct ft_where *where)
@@ -221,7 +228,7 @@ static int report_files(const struct values *values, const struct ft_trace_set *
     if (values->as_json) {
         print_json(&report, rows, state);
     } else {
-        print_text(&report, rows, state);
+        print_text(&report, rows, state, where ? ft_trace_set_profiled(set) : 0);
     }
     ft_report_warn_of_blocks(set, report.scan.bad_blocks);
     ft_files_fini(&report);

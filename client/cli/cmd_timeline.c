@@ -45,12 +45,13 @@ static int wish_of(const struct values *values, const struct ft_timeline_look *l
     return wish->width_ns > 0 ? FT_STATUS_DONE : ft_cli_fail_usage("--width: a bin has to be wider than nothing");
 }
 
-static void print_text(const struct ft_timeline *timeline, const struct ft_trace_set *set, uint64_t dropped,
+static void print_text(const struct ft_timeline *timeline, const struct ft_trace_set *set, struct ft_state state,
                        uint64_t left_out, const struct ft_screen *screen, const struct ft_timeline_look *look)
 {
     struct ft_unit_text count;
     if (ft_trace_set_events(set) == 0 && timeline->profiled == 0) {
         ft_report_print_empty(set, stdout);
+        ft_report_print_unseen(screen, state, left_out);
         return;
     }
     ft_timeline_print_text(timeline, screen, look);
@@ -58,22 +59,22 @@ static void print_text(const struct ft_timeline *timeline, const struct ft_trace
         printf("Of %s events there are sums alone: each is spread over the time in which its events were.\n",
                ft_units_count(&count, timeline->profiled));
     }
-    ft_report_print_left_out(screen, left_out, dropped);
-    ft_report_print_unclosed(screen, ft_trace_set_unclosed(set));
+    ft_report_print_unseen(screen, state, left_out);
 }
 
 static int report(const struct values *values, const struct ft_timeline_wish *wish, const struct ft_screen *screen,
                   const struct ft_timeline_look *look, const struct ft_trace_set *set, const struct ft_where *where)
 {
     struct ft_timeline timeline;
-    uint64_t dropped = ft_report_dropped(set), left_out = where ? ft_trace_set_profiled(set) : 0;
+    uint64_t left_out = where ? ft_trace_set_profiled(set) : 0;
     if (ft_timeline_read(&timeline, set, where, wish) < 0) {
         return ft_cli_fail("more than %d bins: make them wider", FT_TIMELINE_BINS_MAX);
     }
+    struct ft_state state = ft_state_of(set, timeline.bad_blocks);
     if (values->as_json) {
-        ft_timeline_print_json(&timeline, dropped, left_out, ft_state_of(set, timeline.bad_blocks), stdout);
+        ft_timeline_print_json(&timeline, left_out, state, stdout);
     } else {
-        print_text(&timeline, set, dropped, left_out, screen, look);
+        print_text(&timeline, set, state, left_out, screen, look);
     }
     ft_report_warn_of_blocks(set, timeline.bad_blocks);
     ft_timeline_fini(&timeline);

@@ -87,7 +87,7 @@ struct ft_diagnose_finding *ft_diagnose_find(const struct ft_diagnose *diagnose,
 void ft_diagnose_free(struct ft_diagnose_finding *findings, size_t count);
 
 void ft_diagnose_print_text(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *findings,
-                            size_t count, const char *title, FILE *out);
+                            size_t count, const char *title, struct ft_state state, FILE *out);
 void ft_diagnose_print_json(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *findings,
                             size_t count, struct ft_state state, FILE *out);
 

@@ -70,7 +70,7 @@ static void print_processes(const struct ft_diagnose *diagnose, const struct ft_
 }
 
 void ft_diagnose_print_text(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *findings,
-                            size_t count, const char *title, FILE *out)
+                            size_t count, const char *title, struct ft_state state, FILE *out)
 {
     struct ft_screen screen;
     struct ft_unit_text saving;
@@ -91,6 +91,8 @@ void ft_diagnose_print_text(const struct ft_diagnose *diagnose, const struct ft_
         print_processes(diagnose, finding, &screen);
         fprintf(out, "  What helps: %s.\n  Closer: %s\n", finding->check->advice, finding->command);
     }
+    fputs(state.dropped || state.gap_count || state.unclosed ? "\n" : "", out);
+    ft_report_print_unseen(&screen, state, 0);
 }
 
 static void put_files(struct ft_json *json, const struct ft_diagnose *diagnose,
@@ -161,6 +163,7 @@ void ft_diagnose_print_json(const struct ft_diagnose *diagnose, const struct ft_
         ft_json_string(&json, ft_diagnose_checks[i].name);
     }
     ft_json_end_array(&json);
+    ft_report_json_unseen(&json, state);
     ft_report_json_state(&json, state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);

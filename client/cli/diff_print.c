@@ -8,10 +8,11 @@
 #include "client/cli/table.h"
 #include "client/cli/units.h"
 
-/* How long something went on (totals 1 to 3) is not known of sums. */
+/* How long something went on (totals 1 to 3) is not known of sums, nor where all was dropped. */
 static bool is_known(const struct ft_diff *diff, int total, int side)
 {
-    return total < 1 || total > 3 || diff->runs[side].profiled == 0;
+    const struct ft_diff_run *run = &diff->runs[side];
+    return total < 1 || total > 3 || (run->profiled == 0 && (run->stored > 0 || run->state.dropped == 0));
 }
 
 static uint64_t positive(int64_t ns)
@@ -178,6 +179,20 @@ static const char *which(bool is_a, bool is_b)
     return !is_b ? "A" : is_a ? "A and B" : "B";
 }
 
+static void print_unseen(const struct ft_state *state, const char *side, const struct ft_screen *screen)
+{
+    struct ft_unit_text count;
+    if (state->dropped) {
+        ft_screen_print(screen, FT_STYLE_WARN, "\nOf %s %s events were dropped: %s\n", side,
+                        ft_units_count(&count, state->dropped),
+                        "totals and calls have them, files and programs lack what they moved.");
+    }
+    if (state->gap_count) {
+        ft_screen_print(screen, FT_STYLE_WARN, "\nOf %s not all could be seen: %s %s (`flowtap processes`).\n", side,
+                        ft_units_count(&count, state->gap_count), state->gap_count == 1 ? "gap" : "gaps");
+    }
+}
+
 void ft_diff_print_text(const struct ft_diff *diff, const char *const titles[2], size_t top, FILE *out)
 {
     struct ft_screen screen;
@@ -192,6 +207,9 @@ void ft_diff_print_text(const struct ft_diff *diff, const char *const titles[2],
     if (a->is_partial || b->is_partial) {
         ft_screen_print(&screen, FT_STYLE_WARN, "\nOf %s something is missing: what vanished may be that.\n",
                         which(a->is_partial, b->is_partial));
+    }
+    for (int side = 0; side < 2; side++) {
+        print_unseen(&diff->runs[side].state, side ? "B" : "A", &screen);
     }
     if (a->unclosed || b->unclosed) {
         fprintf(out, "\nOf %s files are still open: a daemon writes there now, or was killed.\n",
@@ -254,6 +272,15 @@ static void put_row(struct ft_json *json, const struct ft_diff_row *row, const c
     ft_json_end_object(json);
 }
 
+static void put_pair(struct ft_json *json, const char *key, uint64_t a, uint64_t b)
+{
+    ft_json_key(json, key);
+    ft_json_begin_object(json);
+    ft_json_member_uint(json, "a", a);
+    ft_json_member_uint(json, "b", b);
+    ft_json_end_object(json);
+}
+
 void ft_diff_print_json(const struct ft_diff *diff, const char *const paths[2], size_t top, FILE *out)
 {
     const struct {
@@ -280,7 +307,10 @@ void ft_diff_print_json(const struct ft_diff *diff, const char *const paths[2], 
         ft_json_end_array(&json);
     }
     const struct ft_state *a = &diff->runs[0].state, *b = &diff->runs[1].state;
-    ft_report_json_state(&json, (struct ft_state){a->is_partial || b->is_partial, a->unclosed + b->unclosed});
+    put_pair(&json, "dropped", a->dropped, b->dropped);
+    put_pair(&json, "gap_count", a->gap_count, b->gap_count);
+    ft_report_json_state(
+        &json, (struct ft_state){.is_partial = a->is_partial || b->is_partial, .unclosed = a->unclosed + b->unclosed});
     ft_json_end_object(&json);
     ft_json_end_line(&json);
     ft_json_flush(&json);

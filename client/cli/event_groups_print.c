@@ -39,7 +39,7 @@ static void print_document(const struct ft_event_groups *groups, size_t count, c
         put_group(&json, groups, &groups->items[g]);
     }
     ft_json_end_array(&json);
-    ft_json_member_uint(&json, "dropped", left_out->dropped);
+    ft_report_json_unseen(&json, left_out->state);
     ft_json_member_uint(&json, "profiled", left_out->profiled);
     ft_report_json_state(&json, left_out->state);
     ft_json_end_object(&json);

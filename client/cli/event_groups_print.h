@@ -10,7 +10,7 @@ enum ft_event_form { FT_EVENT_TEXT, FT_EVENT_LINES, FT_EVENT_CSV, FT_EVENT_DOCUM
 
 /* What of the trace is in no group. */
 struct ft_event_left_out {
-    uint64_t dropped, profiled;
+    uint64_t profiled;
     struct ft_state state;
 };
 

@@ -202,7 +202,6 @@ static void print_gaps(const struct ft_screen *screen, const struct ft_job *job)
     struct ft_unit_text count;
     char pid[16];
     if (job->gap_count == 0) {
-        fprintf(screen->out, "\nNothing is known to have gone unseen.\n");
         return;
     }
     ft_screen_print(screen, FT_STYLE_TITLE, "\nNot seen\n");
@@ -218,6 +217,26 @@ static void print_gaps(const struct ft_screen *screen, const struct ft_job *job)
     }
     ft_table_print(&table, screen, 0);
     ft_table_fini(&table);
+}
+
+static void print_unseen(const struct ft_screen *screen, const struct ft_processes *processes)
+{
+    const struct ft_state *state = &processes->state;
+    struct ft_unit_text count;
+    print_gaps(screen, &processes->job);
+    if (!processes->job.gap_count && !state->dropped && !state->unclosed && !state->is_partial) {
+        fprintf(screen->out, "\nNothing is known to have gone unseen.\n");
+        return;
+    }
+    fputc('\n', screen->out);
+    if (state->dropped) {
+        ft_screen_print(screen, FT_STYLE_WARN, "%s events were dropped: they are counted, what they moved is not.\n",
+                        ft_units_count(&count, state->dropped));
+    }
+    ft_report_print_unclosed(screen, state->unclosed);
+    if (state->is_partial) {
+        ft_screen_print(screen, FT_STYLE_WARN, "The trace is partial: processes or events may be missing.\n");
+    }
 }
 
 void ft_processes_print_text(const struct ft_processes *processes, FILE *out)
@@ -243,9 +262,5 @@ void ft_processes_print_text(const struct ft_processes *processes, FILE *out)
                     ft_units_count(&more, processes->count - processes->shown));
         }
     }
-    print_gaps(&screen, &processes->job);
-    ft_report_print_unclosed(&screen, processes->state.unclosed);
-    if (processes->state.is_partial) {
-        ft_screen_print(&screen, FT_STYLE_WARN, "The trace is partial: processes or events may be missing.\n");
-    }
+    print_unseen(&screen, processes);
 }

@@ -230,6 +230,28 @@ void ft_report_json_state(struct ft_json *json, struct ft_state state)
     ft_json_member_bool(json, "partial", state.is_partial);
 }
 
+void ft_report_json_unseen(struct ft_json *json, struct ft_state state)
+{
+    ft_json_member_uint(json, "dropped", state.dropped);
+    ft_json_member_uint(json, "gap_count", state.gap_count);
+}
+
+void ft_report_print_gap_count(const struct ft_screen *screen, size_t gap_count)
+{
+    struct ft_unit_text count;
+    if (gap_count) {
+        ft_screen_print(screen, FT_STYLE_WARN, "%s %s: not all could be seen (`flowtap processes` tells what).\n",
+                        ft_units_count(&count, gap_count), gap_count == 1 ? "gap" : "gaps");
+    }
+}
+
+void ft_report_print_unseen(const struct ft_screen *screen, struct ft_state state, uint64_t profiled)
+{
+    ft_report_print_left_out(screen, profiled, state.dropped);
+    ft_report_print_gap_count(screen, state.gap_count);
+    ft_report_print_unclosed(screen, state.unclosed);
+}
+
 void ft_report_print_unclosed(const struct ft_screen *screen, size_t unclosed)
 {
     struct ft_unit_text count;

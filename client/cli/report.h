@@ -42,6 +42,15 @@ void ft_report_print_left_out(const struct ft_screen *screen, uint64_t profiled,
 void ft_report_warn_of_blocks(const struct ft_trace_set *set, uint64_t bad_blocks);
 /* The members `unclosed` and `partial`. */
 void ft_report_json_state(struct ft_json *json, struct ft_state state);
+/* The members `dropped` and `gap_count`, for reports that do not name each gap. */
+void ft_report_json_unseen(struct ft_json *json, struct ft_state state);
+/*
+ * The end of every report that does not name each gap: a line for each kind of what it cannot tell of. `profiled`: events
+ * that are not in it, since there are sums of them alone.
+ */
+void ft_report_print_unseen(const struct ft_screen *screen, struct ft_state state, uint64_t profiled);
+/* A line where there are gaps. */
+void ft_report_print_gap_count(const struct ft_screen *screen, size_t gap_count);
 /* A line where there are files that are still open. */
 void ft_report_print_unclosed(const struct ft_screen *screen, size_t unclosed);
 

@@ -21,7 +21,6 @@ struct ft_timeline_look ft_timeline_look(const struct ft_screen *screen);
 
 void ft_timeline_print_text(const struct ft_timeline *timeline, const struct ft_screen *screen,
                             const struct ft_timeline_look *look);
-void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped, uint64_t left_out,
-                            struct ft_state state, FILE *out);
+void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t left_out, struct ft_state state, FILE *out);
 
 #endif

@@ -62,8 +62,7 @@ static void put_categories(struct ft_json *json, const struct ft_timeline *timel
     ft_json_end_array(json);
 }
 
-void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped, uint64_t left_out,
-                            struct ft_state state, FILE *out)
+void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t left_out, struct ft_state state, FILE *out)
 {
     struct ft_json json;
     ft_json_init(&json, out, true);
@@ -86,7 +85,7 @@ void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t dropped
     put_figures(&json, &timeline->total, timeline->end_ns - timeline->start_ns, timeline->profiled == 0);
     put_categories(&json, timeline, SIZE_MAX);
     ft_json_end_object(&json);
-    ft_json_member_uint(&json, "dropped", dropped);
+    ft_report_json_unseen(&json, state);
     ft_json_member_uint(&json, "profiled", timeline->profiled);
     ft_json_member_uint(&json, "profiled_left_out", left_out);
     ft_report_json_state(&json, state);

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Of dropped events there are counts, bytes and times alone: what needs each of them is told of the stored ones, or unknown."""
 
+import json
+
+import harness
 import pytest
 from generated import document, events_of, generate, reported
 from plain import calls_of, exact, length, ns, union
@@ -78,3 +81,44 @@ int main(void)
     refills = sum(bucket["count"] for bucket in fgets["sizes"]["buckets"])
     assert read["sized"] == refills < 10 and read["small"] + read["empty"] <= refills and read["small"] >= 1
     assert trace.summary()["write"]["sized"] == trace.summary()["write"]["small"] == 2000
+
+
+REPORTS = {"files": (), "diagnose": (), "timeline": (), "events": ("--limit", "3"), "processes": ()}
+
+
+@pytest.mark.parametrize("command", REPORTS)
+def test_every_report_says_what_was_not_seen(tmp_path, command):
+    none, some = (generate(tmp_path / f"t{n}", "sequential", "--dropped", n, events=2000) for n in ("0", "400"))
+    dropped = document("summary", some)["dropped"]
+    assert f"{dropped:,} events were dropped" in reported(command, some, *REPORTS[command]).decode()
+    assert "dropped" not in reported(command, none, *REPORTS[command]).decode()
+    assert ("Nothing is known" in reported("processes", some).decode(), "Nothing is known" in reported("processes", none).decode()) == (False, True)
+    if command != "processes":
+        assert [document(command, path)["dropped"] for path in (none, some)] == [0, dropped]
+        assert document(command, some)["gap_count"] == 0
+
+
+def test_diff_says_of_which_run_events_were_dropped(tmp_path):
+    none, some = (generate(tmp_path / f"t{n}", "sequential", "--dropped", n, events=2000) for n in ("0", "400"))
+    dropped = document("summary", some)["dropped"]
+    told = json.loads(reported("diff", some, "--json", none))
+    assert told["dropped"] == {"a": 0, "b": dropped} and told["gap_count"] == {"a": 0, "b": 0}
+    text = reported("diff", some, none).decode()
+    assert f"Of B {dropped:,} events were dropped" in text and "Of A" not in text
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_rows_without_a_place_for_it_say_so_on_stderr(tmp_path, form):
+    path = generate(tmp_path / "t", "sequential", "--dropped", "400", events=2000)
+    done = harness.read_command("events", "--format", form, path)
+    assert done.returncode == 0 and b"events were dropped" in done.stderr and b"dropped" not in done.stdout
+
+
+def test_gaps_are_told_by_every_report(tap):
+    trace = tap.run(["/bin/sh", "-c", "cat /etc/hostname >out; env -i /bin/true", "sh"], env={"FLOWTAP_TAGS": "a=b"},
+                    options=["--no-follow-clean-env"], check=False)
+    count = len(trace.summary()["gaps"])
+    assert count > 0
+    for command in ("files", "diagnose", "timeline", "events"):
+        assert f"{count} gap" in reported(command, trace.path).decode(), command
+        assert document(command, trace.path)["gap_count"] == count
