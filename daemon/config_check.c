@@ -138,7 +138,8 @@ static void check_path(const struct ft_config *config, enum ft_config_id id, con
 // Keys that do nothing where there is no private daemon.
 static void check_private(const struct ft_config *config, struct ft_config_report *report)
 {
-    static const enum ft_config_id keys[] = {FT_CONFIG_command, FT_CONFIG_hold_fd, FT_CONFIG_end_grace};
+    static const enum ft_config_id keys[] = {FT_CONFIG_command, FT_CONFIG_hold_fd, FT_CONFIG_files_fd,
+                                             FT_CONFIG_killed_by, FT_CONFIG_end_grace};
     for (size_t i = 0; !config->private && i < sizeof(keys) / sizeof(keys[0]); i++)
         if (config->values[keys[i]].origin)
             ft_config_tell(report, false, "%s: %s does nothing without private = yes", config->values[keys[i]].origin,

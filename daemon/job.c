@@ -286,8 +286,9 @@ struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *pro
 
 struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct ft_identity *identity)
 {
-    struct ft_job *job = find(daemon, identity->job, uid);
-    return job ? job : create(daemon, identity->job, uid, identity);
+    const char *key = daemon->config.private ? PRIVATE_KEY : identity->job;
+    struct ft_job *job = find(daemon, key, uid);
+    return job ? job : create(daemon, key, uid, identity);
 }
 
 struct ft_job *ft_job_get_private(struct ft_daemon *daemon)
@@ -349,6 +350,14 @@ void ft_job_note_lost(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, uint
     ft_attached_note(&daemon->attached, pid, now_ns);
     note_unseen(daemon, found, uid, pid, FT_GAP_DAEMON_STOPPED,
                 "the daemon was killed when the process had attached and nobody held its memory yet");
+}
+
+void ft_job_note_killed(struct ft_daemon *daemon)
+{
+    static char reason[320]; // of the one private job
+    const char *rest = "what it had not written, and what started before the next one listened, is lost";
+    snprintf(reason, sizeof(reason), "flowtapd ended with %.200s: %s", daemon->config.killed_by, rest);
+    note_unseen(daemon, ft_job_get_private(daemon), geteuid(), 0, FT_GAP_DAEMON_STOPPED, reason);
 }
 
 void ft_job_add(struct ft_job *job, struct ft_process *process)

@@ -97,6 +97,9 @@ int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_
 // known) where it is here. Before any job has been run.
 void ft_job_note_lost(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, uint64_t folder);
 
+// The private daemon before this one was killed (killed_by): a gap that stands for what nobody knows of.
+void ft_job_note_killed(struct ft_daemon *daemon);
+
 // Hands a process over and wakes the job.
 void ft_job_add(struct ft_job *job, struct ft_process *process);
 

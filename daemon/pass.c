@@ -272,7 +272,7 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
     if (job->processes || job->must_have_file || has_gaps || job->taken_over_count) {
         ft_block_begin(job, &drain, now_ns, true);
         put_refused(job, &drain);
-        if (job->must_have_file)
+        if (job->must_have_file && !job->daemon->config.killed_by[0]) // which might have seen it
             ft_ending_put_command(&drain, job->daemon->config.command, !job->has_had_process);
         put_records(job, &drain, true);
         put_beginning(job, &drain);

@@ -13,6 +13,7 @@
 #include "daemon/access.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/own_files.h"
 #include "daemon/stored_name.h"
 #include "daemon/test_point.h"
 
@@ -227,7 +228,9 @@ static int open_file(struct ft_storage *storage, struct ft_job *job, int64_t now
     if (r == 0)
         r = give_name(storage, job);
     FT_TEST_POINT(file_named);
-    if (r < 0)
+    if (r == 0)
+        ft_own_files_note(&job->daemon->config, storage->path);
+    else
         close_file(storage);
     if (r < 0 && r != -EEXIST)
         storage->number--; // it is free still

@@ -200,7 +200,7 @@ static struct ft_stored *stored_of(struct ft_successor *successor, const struct 
 void ft_successor_take_over(struct ft_daemon *daemon)
 {
     struct ft_successor none = {.daemon = daemon}, *successor = daemon->successor ? daemon->successor : &none;
-    if (daemon->config.private)
+    if (daemon->config.private && !daemon->config.killed_by[0])
         return;
     ft_clock_tick(&daemon->clock, true);
     check_memory(successor);
@@ -216,6 +216,8 @@ void ft_successor_take_over(struct ft_daemon *daemon)
         if (!successor->stored[i].process && !successor->stored[i].is_done)
             admit_stored(daemon, &successor->stored[i]);
     ft_arrivals_tell_lost(daemon);
+    if (daemon->config.private)
+        ft_job_note_killed(daemon);
     for (size_t i = 0; i < successor->stored_count; i++) {
         struct ft_stored *stored = &successor->stored[i];
         if (stored->name)

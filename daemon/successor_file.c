@@ -178,7 +178,9 @@ static void explain(struct ft_successor *successor, struct ft_successor_chain *c
     const struct ft_trace_header *header = ft_trace_reader_header(readback->reader);
     uint64_t whole = ft_trace_reader_whole(readback->reader);
     bool is_torn = whole < ft_trace_reader_size(readback->reader);
-    struct ft_job *job = is_torn ? job_of(successor, chain, header) : chain->made;
+    // Of a private daemon it is told even where it was quite idle: it had a command to serve.
+    bool is_wanted = is_torn || successor->daemon->config.private;
+    struct ft_job *job = is_wanted ? job_of(successor, chain, header) : chain->made;
     struct ft_trace_taken_over *list =
         job ? realloc(job->taken_over, (job->taken_over_count + 1) * sizeof(*list)) : NULL;
     if (!list)

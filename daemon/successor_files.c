@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/log.h"
+#include "daemon/own_files.h"
 #include "daemon/successor_impl.h"
 
 // Jobs whose names make the same folder.
@@ -53,31 +54,55 @@ static int newest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static void list_parts(const struct ft_daemon *daemon, struct folder *folder)
+// False where there is no memory.
+static bool take_name(const struct ft_daemon *daemon, struct folder *folder, const char *name)
 {
-    char prefix[256];
+    char prefix[256], *end;
     int length = snprintf(prefix, sizeof(prefix), "%.200s-%.8s-", daemon->host, daemon->boot_id);
-    DIR *entries = opendir(folder->path);
-    folder->part_count = 0;
-    for (struct dirent *entry; entries && (entry = readdir(entries));) {
-        char *end;
-        if (strncmp(entry->d_name, prefix, (size_t)length) != 0)
-            continue;
-        unsigned long part = strtoul(entry->d_name + length, &end, 10);
-        if (end == entry->d_name + length || strcmp(end, ".flow") != 0 || part >= UINT32_MAX)
-            continue;
-        if (folder->part_count == folder->part_room) {
-            size_t room = folder->part_room ? folder->part_room * 2 : 16;
-            uint32_t *parts = realloc(folder->parts, room * sizeof(*parts));
-            if (!parts)
-                break;
-            folder->parts = parts;
-            folder->part_room = room;
-        }
-        folder->parts[folder->part_count++] = (uint32_t)part;
+    if (strncmp(name, prefix, (size_t)length) != 0)
+        return true;
+    unsigned long part = strtoul(name + length, &end, 10);
+    if (end == name + length || strcmp(end, ".flow") != 0 || part >= UINT32_MAX)
+        return true;
+    if (folder->part_count == folder->part_room) {
+        size_t room = folder->part_room ? folder->part_room * 2 : 16;
+        uint32_t *parts = realloc(folder->parts, room * sizeof(*parts));
+        if (!parts)
+            return false;
+        folder->parts = parts;
+        folder->part_room = room;
     }
+    folder->parts[folder->part_count++] = (uint32_t)part;
+    return true;
+}
+
+static void take_all_names(const struct ft_daemon *daemon, struct folder *folder)
+{
+    DIR *entries = opendir(folder->path);
+    for (struct dirent *entry; entries && (entry = readdir(entries));)
+        if (!take_name(daemon, folder, entry->d_name))
+            break;
     if (entries)
         closedir(entries);
+}
+
+// Others may write to the folder of a private daemon.
+static void take_own_names(const struct ft_daemon *daemon, struct folder *folder)
+{
+    char *names = ft_own_files_read(&daemon->config), *rest = names;
+    for (char *name; rest && (name = strsep(&rest, "\n"));)
+        if (!take_name(daemon, folder, name))
+            break;
+    free(names);
+}
+
+static void list_parts(const struct ft_daemon *daemon, struct folder *folder)
+{
+    folder->part_count = 0;
+    if (daemon->config.private)
+        take_own_names(daemon, folder);
+    else
+        take_all_names(daemon, folder);
     if (folder->part_count)
         qsort(folder->parts, folder->part_count, sizeof(*folder->parts), newest_first);
 }
@@ -89,7 +114,7 @@ static void path_of(const struct ft_daemon *daemon, const struct folder *folder,
 
 static bool is_ours(const struct ft_daemon *daemon, const struct folder *folder, const struct ft_trace_header *header)
 {
-    return header->uid == folder->uid && header->host.len == strlen(daemon->host) &&
+    return (header->uid == folder->uid || daemon->config.private) && header->host.len == strlen(daemon->host) &&
            memcmp(header->host.data, daemon->host, header->host.len) == 0 &&
            header->boot_id.len == strlen(daemon->boot_id) &&
            memcmp(header->boot_id.data, daemon->boot_id, header->boot_id.len) == 0;
@@ -196,10 +221,19 @@ static void read_user(struct ft_successor *successor, struct folder *folder, con
         closedir(jobs);
 }
 
+static void read_own(struct ft_successor *successor, struct folder *folder)
+{
+    snprintf(folder->path, sizeof(folder->path), "%s", successor->daemon->config.spool_dir);
+    read_folder(successor, folder);
+}
+
 void ft_successor_read_spool(struct ft_successor *successor)
 {
+    bool is_private = successor->daemon->config.private;
     struct folder *folder = calloc(1, sizeof(*folder));
-    DIR *users = folder ? opendir(successor->daemon->config.spool_dir) : NULL;
+    DIR *users = folder && !is_private ? opendir(successor->daemon->config.spool_dir) : NULL;
+    if (folder && is_private)
+        read_own(successor, folder);
     for (struct dirent *entry; users && (entry = readdir(users));)
         if (uid_of(entry->d_name, &folder->uid))
             read_user(successor, folder, entry->d_name);

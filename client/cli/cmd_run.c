@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* flowtap run: traces one command, whose input, output and status stay its own. */
-#include <dirent.h>
 #include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +9,6 @@
 
 #include "client/cli/cli.h"
 #include "client/cli/elf.h"
-#include "client/cli/map.h"
 #include "client/cli/run_child.h"
 #include "client/cli/run_daemon.h"
 #include "client/cli/run_environment.h"
@@ -72,27 +70,6 @@ static char *default_folder(const char *command)
     return folder;
 }
 
-/* Names of the trace files in a folder go into the map; with `fresh`, paths of those that were not in it. */
-static void list_traces(const char *folder, struct ft_map *known, struct ft_strings *fresh)
-{
-    DIR *dir = opendir(folder);
-    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
-        size_t length = strlen(entry->d_name);
-        bool is_new;
-        if (length < 5 || strcmp(entry->d_name + length - 5, ".flow") != 0) {
-            continue;
-        }
-        ft_map_intern(known, entry->d_name, length, 0, &is_new);
-        if (is_new && fresh) {
-            fresh->items = ft_cli_realloc(fresh->items, fresh->count + 1, sizeof(*fresh->items));
-            fresh->items[fresh->count++] = ft_cli_format("%s/%s", folder, entry->d_name);
-        }
-    }
-    if (dir) {
-        closedir(dir);
-    }
-}
-
 static void make_environment(struct ft_environment *environment, const struct values *values,
                              const struct ft_run_paths *paths)
 {
@@ -125,10 +102,10 @@ static const char *why_untraceable(const struct ft_elf *elf)
     return NULL;
 }
 
-static void remove_traces(const struct ft_strings *fresh)
+static void remove_traces(const struct ft_strings *own)
 {
-    for (size_t i = 0; i < fresh->count; i++) {
-        unlink(fresh->items[i]);
+    for (size_t i = 0; i < own->count; i++) {
+        unlink(own->items[i]);
     }
 }
 
@@ -140,29 +117,29 @@ static char *doctor_of(const char *command)
 }
 
 /* What is said when the command has ended, or could not be run. */
-static void report(const struct values *values, const struct ft_run_paths *paths, struct ft_map *known,
+static void report(const struct values *values, const struct ft_run_paths *paths, struct ft_run_daemon *daemon,
                    const char *command, const struct ft_elf *elf, int exec_error)
 {
-    struct ft_strings fresh = {0};
+    struct ft_strings own = {0};
     char *doctor = doctor_of(command);
     signal(SIGPIPE, SIG_IGN); /* who reads no summary changes no status: that is the command's */
-    list_traces(paths->trace, known, &fresh);
+    ft_run_daemon_files(daemon, &own);
     if (exec_error) {
         ft_cli_fail("cannot run %s: %s", command, strerror(exec_error));
-        remove_traces(&fresh);
-    } else if (fresh.count == 0) {
+        remove_traces(&own);
+    } else if (own.count == 0) {
         const char *why = why_untraceable(elf);
         ft_cli_warn("%s: 0 events, because %s (`%s` says more)", command, why ? why : "no process of it attached",
                     doctor);
     } else if (!values->is_quiet) {
         struct ft_summary_look look = {
             .title = paths->trace, .why_empty = why_untraceable(elf), .doctor = doctor, .top = 5};
-        ft_summary_show(&fresh, stderr, &look);
+        ft_summary_show(&own, stderr, &look);
     }
-    for (size_t i = 0; i < fresh.count; i++) {
-        free((void *)(uintptr_t)fresh.items[i]);
+    for (size_t i = 0; i < own.count; i++) {
+        free((void *)(uintptr_t)own.items[i]);
     }
-    free(fresh.items);
+    free(own.items);
     free(doctor);
 }
 
@@ -173,17 +150,14 @@ static int run_command(const struct values *values, const struct ft_strings *ope
     char error[PATH_MAX + 256];
     struct ft_environment environment;
     struct ft_elf elf = {0};
-    struct ft_map known;
     struct ft_run_child child = {0};
     if (*program) {
         ft_elf_look(program, &elf);
     }
-    ft_map_init(&known);
-    list_traces(paths->trace, &known, NULL);
     make_environment(&environment, values, paths);
     char **argv = ft_cli_alloc((operands->count + 1) * sizeof(*argv));
     memcpy(argv, operands->items, operands->count * sizeof(*argv));
-    int started = ft_run_child(&child, argv, environment.items);
+    int started = ft_run_child(&child, argv, environment.items, daemon);
     int ended = ft_run_daemon_end(daemon, error, sizeof(error));
     if (started == 0) {
         ft_run_child_reap(&child);
@@ -191,14 +165,13 @@ static int run_command(const struct values *values, const struct ft_strings *ope
     if (started < 0) {
         child.status = ft_cli_fail("cannot run %s: %s", argv[0], strerror(-started));
     } else {
-        report(values, paths, &known, argv[0], &elf, child.exec_error);
+        report(values, paths, daemon, argv[0], &elf, child.exec_error);
     }
     if (ended < 0) {
         ft_cli_warn("%s", error);
     }
     free(argv);
     ft_environment_fini(&environment);
-    ft_map_fini(&known);
     return child.status;
 }
 

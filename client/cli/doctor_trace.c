@@ -40,7 +40,9 @@ static const struct {
                          "load it without that flag"},
     [FT_GAP_CLONE_SHARED] = {"made a thread without its own thread storage", "what it did is not to be had"},
     [FT_GAP_STILL_RUNNING] = {"went on when the command had ended", "wait for it at the command's end"},
-    [FT_GAP_DAEMON_STOPPED] = {"went on when the daemon ended", "restart the daemon, do not stop it, while jobs run"},
+    [FT_GAP_DAEMON_STOPPED] =
+        {"went on when the daemon ended",
+         "restart the daemon, do not stop it, while jobs run; of one that was killed the kernel's log may know (memory)"},
 };
 
 static const struct {
@@ -78,7 +80,10 @@ static void tell_gaps(struct ft_doctor *doctor, const struct ft_job *job)
         bool is_known = gap->kind < FT_GAP_END && gap_rows[gap->kind].what;
         char *exe = gap->exe.len ? ft_cli_format("%.*s", (int)gap->exe.len, gap->exe.data) : NULL;
         ft_doctor_problem(doctor, exe, is_known ? gap_rows[gap->kind].advice : "read it with a newer flowtap",
-                          "%s %s (gap %s, %" PRIu64 " times%s%.*s)", exe ? exe : "a program",
+                          "%s %s (gap %s, %" PRIu64 " times%s%.*s)",
+                          exe                                  ? exe
+                          : gap->kind == FT_GAP_DAEMON_STOPPED ? "what ran"
+                                                               : "a program",
                           is_known ? gap_rows[gap->kind].what : "could not be seen", ft_gap_name(gap->kind), counts[at],
                           gap->reason.len ? ": " : "", (int)gap->reason.len, gap->reason.len ? gap->reason.data : "");
         free(exe);

@@ -91,7 +91,8 @@ static void trace_something(struct ft_doctor *doctor, struct ft_run_paths *paths
                                             .socket = paths->socket,
                                             .spool = paths->folder,
                                             .library = paths->library,
-                                            .follows_clean_env = true};
+                                            .follows_clean_env = true,
+                                            .is_trial = true};
     if (ft_run_daemon_start(&daemon, &options, error, sizeof(error)) < 0) {
         ft_doctor_problem(doctor, paths->daemon, "`flowtap run` fails in the same way", "%s", error);
         return;
@@ -102,7 +103,7 @@ static void trace_something(struct ft_doctor *doctor, struct ft_run_paths *paths
     int ended = ft_run_daemon_end(&daemon, error, sizeof(error));
     ft_environment_fini(&environment);
     if (ended < 0) {
-        ft_doctor_problem(doctor, paths->daemon, "report it, with that file", "%s", error);
+        ft_doctor_problem(doctor, paths->daemon, "report it", "%s", error);
     } else {
         tell(doctor, status, said, count_events(paths->folder), now_ns() - begin);
     }

@@ -156,8 +156,10 @@ char *ft_report_why_empty(const struct ft_trace_set *set)
         const struct ft_trace_gap *gaps = ft_trace_reader_gaps(ft_trace_set_reader(set, r), &count);
         if (count > 0) {
             const struct ft_trace_gap *gap = &gaps[0];
-            return ft_cli_format("%.*s could not be seen: %s%s%.*s", gap->exe.len ? (int)gap->exe.len : 9,
-                                 gap->exe.len ? gap->exe.data : "a program", ft_gap_name(gap->kind),
+            struct ft_bytes what = gap->exe.len                         ? gap->exe
+                                   : gap->kind == FT_GAP_DAEMON_STOPPED ? FT_BYTES("all that ran")
+                                                                        : FT_BYTES("a program");
+            return ft_cli_format("%.*s could not be seen: %s%s%.*s", (int)what.len, what.data, ft_gap_name(gap->kind),
                                  gap->reason.len ? ", " : "", (int)gap->reason.len,
                                  gap->reason.len ? gap->reason.data : "");
         }

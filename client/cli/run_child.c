@@ -46,9 +46,10 @@ static void give_back_signals(const struct signals *signals)
     sigprocmask(SIG_SETMASK, &signals->mask, NULL);
 }
 
-static void wait_for_end(pid_t pid, const sigset_t *waited)
+static void wait_for_end(pid_t pid, const sigset_t *waited, struct ft_run_daemon *daemon)
 {
     for (;;) {
+        ft_run_daemon_look(daemon);
         siginfo_t ended = {0}, info;
         if (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno != EINTR : ended.si_pid == pid) {
             return;
@@ -87,7 +88,7 @@ static _Noreturn void become_command(char *const *argv, char *const *environment
     _exit(127);
 }
 
-int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment)
+int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment, struct ft_run_daemon *daemon)
 {
     int error_pipe[2];
     struct signals signals;
@@ -109,7 +110,7 @@ int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *env
             got = read(error_pipe[0], &child->exec_error, sizeof(child->exec_error));
         } while (got < 0 && errno == EINTR);
         child->exec_error = got == (ssize_t)sizeof(child->exec_error) ? child->exec_error : 0;
-        wait_for_end(child->pid, &waited);
+        wait_for_end(child->pid, &waited, daemon);
     }
     close(error_pipe[0]);
     give_back_signals(&signals);

@@ -9,6 +9,8 @@
 
 #include <sys/types.h>
 
+#include "client/cli/run_daemon.h"
+
 struct ft_run_child {
     pid_t pid;
     int status;     /* as of a shell: the exit status, or 128 + signal; 126 or 127 where it could not be run */
@@ -17,9 +19,9 @@ struct ft_run_child {
 
 /*
  * Runs it to its end, but leaves it to be waited for: as long as it is not, the daemon can read from /proc how it ended
- * and what the kernel counted. 0, or -errno where not even a process could be made.
+ * and what the kernel counted. A daemon that is killed meanwhile is followed by another. 0, or -errno where not even a process could be made.
  */
-int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment);
+int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment, struct ft_run_daemon *daemon);
 void ft_run_child_reap(struct ft_run_child *child);
 
 #endif

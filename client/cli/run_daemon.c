@@ -8,99 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "client/cli/cli.h"
-#include "client/cli/run_environment.h"
+#include "client/cli/run_become.h"
 
-extern char **environ;
-
-enum { READY_MS = 20000, READY_FD = 3, HOLD_FD = 4, HIGH_FD = 10 };
-
-/* After fork: the daemon's descriptors are 0 (nothing), 1 and 2 (the log), READY_FD and HOLD_FD, and no other. */
-static bool place_descriptors(int log_fd, int ready_fd, int hold_fd)
-{
-    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int high[4] = {null_fd, log_fd, ready_fd, hold_fd};
-    for (int i = 0; i < 4; i++) {
-        high[i] = fcntl(high[i], F_DUPFD_CLOEXEC, HIGH_FD);
-        if (high[i] < 0) {
-            return false;
-        }
-    }
-    bool is_done = dup2(high[0], STDIN_FILENO) >= 0 && dup2(high[1], STDOUT_FILENO) >= 0 &&
-                   dup2(high[1], STDERR_FILENO) >= 0 && dup2(high[2], READY_FD) >= 0 && dup2(high[3], HOLD_FD) >= 0;
-    for (int fd = HOLD_FD + 1; is_done && fd < HIGH_FD; fd++) {
-        close(fd);
-    }
-    /* The copies close themselves; so must what the caller left open, or its readers would wait for us. */
-    if (syscall(SYS_close_range, HIGH_FD, ~0U, 0) < 0) {
-        long most = sysconf(_SC_OPEN_MAX);
-        for (int fd = HIGH_FD; fd < (most < 65536 ? most : 65536); fd++) {
-            close(fd);
-        }
-    }
-    return is_done;
-}
-
-/* The descriptors are placed above those of the command, which may have few. */
-static void raise_files_limit(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
-}
-
-static void reset_signals(void)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    for (int number = 1; number < NSIG; number++) {
-        signal(number, SIG_DFL);
-    }
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* The daemon records others and is not recorded itself. */
-static void clean_environment(struct ft_environment *environment, const char *library)
-{
-    ft_environment_init(environment, environ);
-    char *preload = ft_environment_unload(ft_environment_get(environment, "LD_PRELOAD"), library);
-    ft_environment_set(environment, "LD_PRELOAD", preload);
-    ft_environment_set(environment, "FLOWTAP", NULL);
-    ft_environment_set(environment, "FLOWTAP_SOCKET", NULL);
-    free(preload);
-}
-
-static _Noreturn void become_daemon(const struct ft_run_daemon_options *options, char *const *environment, int log_fd,
-                                    int ready_fd, int hold_fd)
-{
-    char socket[PATH_MAX + 16], spool[PATH_MAX + 16], command[PATH_MAX + 16], ready[32], hold[32];
-    snprintf(socket, sizeof(socket), "socket=%s", options->socket);
-    snprintf(spool, sizeof(spool), "spool_dir=%s", options->spool);
-    snprintf(command, sizeof(command), "command=%s", options->command);
-    snprintf(ready, sizeof(ready), "ready_fd=%d", READY_FD);
-    snprintf(hold, sizeof(hold), "hold_fd=%d", HOLD_FD);
-    const char *follow = options->follows_clean_env ? "follow_clean_env=yes" : "follow_clean_env=no";
-    const char *argv[] = {options->program, "--set", "private=yes", "--set", socket,  "--set", spool, "--set", ready,
-                          "--set",          hold,    "--set",       follow,  "--set", command, NULL};
-    setsid();
-    reset_signals();
-    raise_files_limit();
-    if (place_descriptors(log_fd, ready_fd, hold_fd)) {
-        execve(options->program, (char *const *)(void *)argv, environment);
-        dprintf(STDERR_FILENO, "cannot run %s: %s\n", options->program, strerror(errno));
-    } else {
-        dprintf(log_fd, "its descriptors cannot be placed: %s (ulimit -n)\n", strerror(errno));
-    }
-    _exit(127);
-}
+/* One that is killed again and again is no help. */
+enum { READY_MS = 20000, FOLLOWERS_MAX = 5 };
 
 static void set_status_text(char *text, size_t bytes, int status)
 {
@@ -130,14 +47,6 @@ static void read_last_line(const char *path, char *line, size_t line_bytes)
     text[length > 0 ? length : 0] = '\0';
     const char *last = strrchr(text, '\n');
     snprintf(line, line_bytes, "%.*s", (int)line_bytes - 1, last ? last + 1 : text);
-}
-
-static void remove_empty_log(const char *path)
-{
-    struct stat st;
-    if (stat(path, &st) == 0 && st.st_size == 0) {
-        unlink(path);
-    }
 }
 
 static pid_t wait_for(pid_t pid, int *status)
@@ -174,20 +83,27 @@ static int wait_until_ready(const struct ft_run_daemon *daemon, int ready_fd, ch
     return -EIO;
 }
 
-static int fork_daemon(struct ft_run_daemon *daemon, const struct ft_run_daemon_options *options, const int ready[2],
-                       const int hold[2])
+/* `ready_fd` -1: nobody waits for it. */
+static int fork_daemon(struct ft_run_daemon *daemon, int ready_fd, int hold_fd)
 {
     int log_fd = open(daemon->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (log_fd < 0) {
         return -errno;
     }
+    const struct ft_run_become become = {.options = daemon->options,
+                                         .log_fd = log_fd,
+                                         .ready_fd = ready_fd,
+                                         .hold_fd = hold_fd,
+                                         .files_fd = daemon->files_fd,
+                                         .killed_by = daemon->ended_with};
     struct ft_environment environment;
-    clean_environment(&environment, options->library);
-    daemon->pid = fork();
-    if (daemon->pid == 0) {
-        become_daemon(options, environment.items, log_fd, ready[1], hold[0]);
+    ft_run_become_environment(&environment, daemon->options->library);
+    pid_t pid = fork();
+    if (pid == 0) {
+        ft_run_become(&become, environment.items);
     }
-    int status = daemon->pid < 0 ? -errno : 0;
+    int status = pid < 0 ? -errno : 0;
+    daemon->pid = pid < 0 ? 0 : pid;
     ft_environment_fini(&environment);
     close(log_fd);
     return status;
@@ -197,11 +113,12 @@ int ft_run_daemon_start(struct ft_run_daemon *daemon, const struct ft_run_daemon
                         unsigned error_bytes)
 {
     int ready[2] = {-1, -1}, hold[2] = {-1, -1}, status = 0;
+    *daemon = (struct ft_run_daemon){.options = options, .files_fd = memfd_create("flowtap-files", MFD_CLOEXEC)};
     snprintf(daemon->log, sizeof(daemon->log), "%.*s/flowtapd.log", PATH_MAX - 16, options->spool);
-    if (pipe2(ready, O_CLOEXEC) < 0 || pipe2(hold, O_CLOEXEC) < 0) {
+    if (daemon->files_fd < 0 || pipe2(ready, O_CLOEXEC) < 0 || pipe2(hold, O_CLOEXEC) < 0) {
         status = -errno;
     }
-    status = status == 0 ? fork_daemon(daemon, options, ready, hold) : status;
+    status = status == 0 ? fork_daemon(daemon, ready[1], hold[0]) : status;
     if (status < 0) {
         snprintf(error, error_bytes, "cannot start flowtapd: %s", strerror(-status));
     }
@@ -209,26 +126,110 @@ int ft_run_daemon_start(struct ft_run_daemon *daemon, const struct ft_run_daemon
     close(hold[0]);
     status = status == 0 ? wait_until_ready(daemon, ready[0], error, error_bytes) : status;
     close(ready[0]);
-    if (status < 0) {
-        close(hold[1]);
-        unlink(daemon->log);
-        return status;
-    }
     daemon->hold_fd = hold[1];
-    return 0;
+    if (status < 0) {
+        close(daemon->hold_fd);
+        close(daemon->files_fd);
+        daemon->hold_fd = daemon->files_fd = -1;
+        unlink(daemon->log);
+    }
+    return status;
+}
+
+/* Whether it has ended; who waits for it waits here. */
+static bool has_ended(struct ft_run_daemon *daemon, int flags)
+{
+    pid_t waited;
+    do {
+        waited = daemon->pid ? waitpid(daemon->pid, &daemon->status, flags) : 0;
+    } while (waited < 0 && errno == EINTR);
+    if (waited != 0) {
+        daemon->status = waited < 0 ? 0 : daemon->status; /* nobody knows */
+        daemon->pid = 0;
+    }
+    return daemon->pid == 0;
+}
+
+/* The one that has ended is followed by another. */
+static void follow(struct ft_run_daemon *daemon)
+{
+    int hold[2];
+    set_status_text(daemon->ended_with, sizeof(daemon->ended_with), daemon->status);
+    if (pipe2(hold, O_CLOEXEC) < 0) {
+        return;
+    }
+    close(daemon->hold_fd);
+    daemon->hold_fd = hold[1];
+    daemon->followers++;
+    fork_daemon(daemon, -1, hold[0]);
+    close(hold[0]);
+}
+
+void ft_run_daemon_look(struct ft_run_daemon *daemon)
+{
+    if (daemon->pid && has_ended(daemon, WNOHANG) && WIFSIGNALED(daemon->status) && daemon->followers < FOLLOWERS_MAX) {
+        follow(daemon);
+    }
+}
+
+/* What is to be said of how it went; "" nothing. */
+static void tell(const struct ft_run_daemon *daemon, bool has_failed, char *error, unsigned error_bytes)
+{
+    char how[128], line[512] = "", see[PATH_MAX + 16] = "";
+    struct stat st;
+    error[0] = '\0';
+    set_status_text(how, sizeof(how), daemon->status);
+    if (stat(daemon->log, &st) == 0 && st.st_size == 0) {
+        unlink(daemon->log);
+    } else if (daemon->options->is_trial) {
+        read_last_line(daemon->log, line, sizeof(line));
+    } else {
+        snprintf(see, sizeof(see), " (see %s)", daemon->log);
+    }
+    if (has_failed) {
+        snprintf(error, error_bytes, "flowtapd ended with %s: the trace may lack events%s%s%s", how, see,
+                 line[0] ? ": " : "", line);
+    } else if (daemon->ended_with[0]) {
+        snprintf(error, error_bytes, "flowtapd ended with %s, another went on: the trace lacks events%s",
+                 daemon->ended_with, see);
+    }
 }
 
 int ft_run_daemon_end(struct ft_run_daemon *daemon, char *error, unsigned error_bytes)
 {
-    int status = 0;
     close(daemon->hold_fd);
     daemon->hold_fd = -1;
-    if (wait_for(daemon->pid, &status) != daemon->pid || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
-        remove_empty_log(daemon->log);
-        return 0;
+    has_ended(daemon, 0);
+    if (WIFSIGNALED(daemon->status)) { /* once more, so that the trace says so */
+        follow(daemon);
+        close(daemon->hold_fd);
+        daemon->hold_fd = -1;
+        has_ended(daemon, 0);
     }
-    char how[128];
-    set_status_text(how, sizeof(how), status);
-    snprintf(error, error_bytes, "flowtapd ended with %s: the trace may lack events (see %s)", how, daemon->log);
-    return -EIO;
+    tell(daemon, daemon->status != 0, error, error_bytes);
+    return error[0] ? -EIO : 0;
+}
+
+void ft_run_daemon_files(struct ft_run_daemon *daemon, struct ft_strings *paths)
+{
+    char *names = NULL;
+    struct stat st;
+    if (fstat(daemon->files_fd, &st) == 0 && st.st_size > 0) {
+        names = ft_cli_alloc((size_t)st.st_size + 1);
+        ssize_t got = pread(daemon->files_fd, names, (size_t)st.st_size, 0);
+        names[got > 0 ? got : 0] = '\0';
+    }
+    char *rest = names;
+    for (char *name; rest && (name = strsep(&rest, "\n"));) {
+        char *path = ft_cli_format("%s/%s", daemon->options->spool, name);
+        if (!*name || access(path, F_OK) < 0) { /* somebody removed it */
+            free(path);
+            continue;
+        }
+        paths->items = ft_cli_realloc(paths->items, paths->count + 1, sizeof(*paths->items));
+        paths->items[paths->count++] = path;
+    }
+    free(names);
+    close(daemon->files_fd);
+    daemon->files_fd = -1;
 }

@@ -192,8 +192,10 @@ static void print_gap(const struct ft_screen *screen, const struct ft_job_gap *g
     struct ft_unit_text count;
     char *exe = ft_text_escape(gap->exe.data, gap->exe.len, FT_TEXT_SHOW);
     char *reason = ft_text_escape(gap->reason.data, gap->reason.len, FT_TEXT_SHOW);
-    fprintf(screen->out, "%*s%s: %s%s%s", LABEL_WIDTH, "", ft_gap_name(gap->kind), *exe ? exe : "a program",
-            *reason ? ", " : "", reason);
+    /* A daemon's own end is of no program. */
+    const char *who = *exe ? exe : gap->kind == FT_GAP_DAEMON_STOPPED && *reason ? "" : "a program";
+    fprintf(screen->out, "%*s%s: %s%s%s", LABEL_WIDTH, "", ft_gap_name(gap->kind), who, *who && *reason ? ", " : "",
+            reason);
     if (gap->count > 1) {
         fprintf(screen->out, " (%s times)", ft_units_count(&count, gap->count));
     }

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""The private daemon of `flowtap run`: one that is killed is followed by another, and a run knows its own files."""
+
+import os
+import subprocess
+
+import pytest
+
+import harness
+import traced
+
+# The command itself kills the daemon of its run, waits until the next one listens, and starts another program.
+KILLS = """
+import os, signal, subprocess, sys
+def daemon():
+    parent = os.getppid()
+    for child in open(f"/proc/{parent}/task/{parent}/children").read().split():
+        if open(f"/proc/{child}/comm").read().strip() == "flowtapd":
+            return int(child)
+def socket():
+    try:
+        return os.stat(os.environ["FLOWTAP_SOCKET"]).st_ino
+    except FileNotFoundError:
+        return 0
+for i in range(int(sys.argv[1])):
+    old = socket()
+    os.kill(daemon(), signal.SIGKILL)
+    while sys.argv[2] == "listens" and socket() in (0, old):
+        pass
+    while sys.argv[2] == "starts" and i + 1 < int(sys.argv[1]) and daemon() is None:
+        pass
+    if sys.argv[2] == "listens":
+        subprocess.run(["cat", "/etc/hostname"], stdout=subprocess.DEVNULL, check=True)
+sys.exit(7)
+"""
+
+
+def killed(tap, times, until):
+    done = harness.call([harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", "/usr/bin/python3", "-S", "-E", "-c", KILLS, times, until],
+                        cwd=tap.work)
+    trace = traced.Trace(tap.folder / "t", harness.read_command)
+    trace.check_accounting()
+    summary = trace.summary()
+    assert (done.returncode, summary["partial"], summary["unclosed"]) == (7, False, 0), done.stderr
+    reasons = [gap["reason"] for gap in trace.gaps("daemon_stopped") if gap["pid"] is None]
+    assert reasons and all("signal 9" in reason for reason in reasons)
+    assert b"flowtapd ended with signal 9" in done.stderr and b"daemon_stopped: flowtapd ended with signal 9" in done.stderr
+    assert not trace.gaps("not_attached")
+    return trace
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_daemon_that_is_killed_is_followed_by_another(tap, times):
+    trace = killed(tap, times, "listens")
+    # What the last one traced is there; who ran under one that was killed then may be lost.
+    assert 1 <= len([e for e in trace.events(name="open") if e.get("path") == "/etc/hostname"]) <= times
+    for words in (["processes"], ["events"], ["files"], ["timeline"], ["diagnose"]):
+        assert harness.read_command(*words, trace.path).returncode == 0
+    assert b"Nothing is known" not in harness.read_command("processes", trace.path).stdout
+
+
+def test_one_that_is_killed_at_once_leaves_a_trace_that_says_so(tap):
+    killed(tap, 1, "never")
+
+
+def test_one_that_is_killed_again_and_again_is_given_up_and_the_trace_says_so(tap):
+    killed(tap, 6, "starts")
+
+
+def test_a_killed_daemon_takes_up_no_file_of_another_run(tap):
+    reader, writer = os.pipe()
+    other = subprocess.Popen([harness.FLOWTAP, "run", "-q", "-o", tap.folder / "t", "--", "sh", "-c", "echo ready; read x; exit 0"], stdin=reader,
+                             stdout=subprocess.PIPE, env=harness.clean_environment(), start_new_session=True)
+    tap.cleanup.append(lambda: harness.end_group(other))
+    assert other.stdout.readline() == b"ready\n"
+    done = harness.call([harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", "/usr/bin/python3", "-S", "-E", "-c", KILLS, 1, "listens"])
+    os.close(writer)
+    os.close(reader)
+    assert (done.returncode, other.wait(harness.DEADLINE_S)) == (7, 0)
+    trace = traced.Trace(tap.folder / "t", harness.read_command)
+    trace.check_accounting()
+    shells = [p for p in trace.processes() if p["exe"].endswith(("/sh", "/dash", "/bash"))]
+    assert [p["exit"]["code"] for p in shells] == [0] and trace.summary()["unclosed"] == 0
+
+
+def test_runs_into_one_folder_sum_up_their_own_files(tap):
+    runs = []
+    for i in range(4):
+        (tap.work / f"file-{i}").write_bytes(b"x")
+        argv = [harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", "sh", "-c", f"echo ready; cat file-{i}; read x; exit {i}"]
+        run = subprocess.Popen([str(a) for a in argv], cwd=tap.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=harness.clean_environment(), start_new_session=True)
+        tap.cleanup.append(lambda run=run: harness.end_group(run))
+        runs.append(run)
+    for run in runs:
+        assert run.stdout.readline() == b"ready\n"
+    for i, run in enumerate(runs):
+        done = harness.finish(run, ["sh"])
+        named = [k for k in range(4) if f"/file-{k}\n".encode() in done.stderr]
+        assert (done.returncode, named) == (i, [i]), done.stderr
+        assert b"2 processes" in done.stderr and b" files, 1 host" not in done.stderr
+    assert len(list((tap.folder / "t").glob("*.flow"))) == 4
