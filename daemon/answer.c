@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
@@ -92,7 +91,6 @@ static void add_stored(struct answer *answer, const struct ft_daemon *daemon)
 
 static void add_gauges(struct answer *answer, const struct ft_daemon *daemon)
 {
-    struct statvfs disk;
     answer->message.gauges = answer->gauge_list;
     add_gauge(answer, "processes", "processes attached, or ended and not yet all written", daemon->process_count);
     add_gauge(answer, "max_processes", "the most there may be", (uint64_t)daemon->config.max_processes);
@@ -101,11 +99,10 @@ static void add_gauges(struct answer *answer, const struct ft_daemon *daemon)
     add_queues(answer, daemon);
     add_stored(answer, daemon);
     add_gauge(answer, "memory_bytes", "resident memory of the daemon", own_memory_bytes());
-    if (statvfs(daemon->config.spool_dir, &disk) < 0)
+    if (!daemon->space.is_known)
         return;
-    add_gauge(answer, "spool_free_bytes", "free space where the traces are", (uint64_t)disk.f_bavail * disk.f_frsize);
-    add_gauge(answer, "spool_used_bytes", "used there, by whatever it be",
-              (uint64_t)(disk.f_blocks - disk.f_bfree) * disk.f_frsize);
+    add_gauge(answer, "spool_free_bytes", "free space where the traces are", daemon->space.last_free_bytes);
+    add_gauge(answer, "spool_used_bytes", "used there, by whatever it be", daemon->space.last_used_bytes);
 }
 
 static void add_users(struct answer *answer, struct ft_daemon *daemon, uint32_t uid)

@@ -93,6 +93,7 @@ static void on_housekeeping(uv_timer_t *timer)
     ft_arrivals_tick(daemon, now_ns);
     look_for_ends(daemon, now_ns);
     ft_retain_tick(daemon, now_ns);
+    ft_space_tick(daemon);
     ft_metrics_tick(daemon, now_ns);
     ft_service_tick(daemon, now_ns);
     ft_reload_tick(daemon, now_ns);
@@ -138,6 +139,7 @@ int ft_daemon_init(struct ft_daemon *daemon)
     r = ft_storage_check_spool(daemon);
     if (r < 0)
         return r;
+    ft_space_init(daemon);
     ft_reserve_init(&daemon->reserve, config);
     ft_store_open(daemon);
     r = ft_listener_open(daemon);

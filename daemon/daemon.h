@@ -24,6 +24,7 @@
 #include "daemon/reserve.h"
 #include "daemon/retain.h"
 #include "daemon/service.h"
+#include "daemon/space.h"
 #include "daemon/status.h"
 #include "daemon/store.h"
 #include "daemon/user_modes.h"
@@ -52,6 +53,7 @@ struct ft_daemon {
     struct ft_question *questions; // that are being answered
     struct ft_retain retain;
     struct ft_metrics metrics;
+    struct ft_space space;
     struct ft_successor *successor; // until all is taken over
     struct ft_arrivals arrivals;
     uv_signal_t signals[3];

@@ -57,10 +57,17 @@ class Slow:
         with open(self.control, "r+b") as f:
             f.write(text.encode().ljust(4096, b"\0"))
 
-    def counters(self):
+    def status(self):
         done = harness.call([harness.FLOWTAP, "status", "--json", "--socket", self.daemon.socket])
         assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)["counters"]
+        return json.loads(done.stdout)
+
+    def counters(self):
+        return self.status()["counters"]
+
+    def gauge(self, name):
+        status = self.status()
+        return status["uptime"] if name == "uptime" else status["gauges"][name]
 
 
 def test_slow_questions_keep_no_event_from_the_file(tap):
@@ -84,6 +91,19 @@ def test_slow_questions_keep_no_event_from_the_file(tap):
     for one in asked:
         assert one.recv(1 << 10), "all are answered"
         one.close()
+    slow.daemon.stop()
+
+
+def test_the_daemon_waits_for_no_disk_that_hangs(tap):
+    """It tells how it does, and takes processes, while nobody can say how much room the spool's disk has."""
+    slow = Slow(tap, "block_age=20ms")
+    slow.fail("statvfs=1")
+    assert slow.daemon.call(["true"]).returncode == 0
+    for _ in range(2):  # two turns of what it does once a second
+        before = slow.gauge("uptime")
+        harness.wait_until("some seconds", lambda before=before: slow.gauge("uptime") > before + 1.5)
+    assert slow.counters()["attached"] == 1 and slow.gauge("spool_free_bytes") > 0
+    slow.fail()
     slow.daemon.stop()
 
 

@@ -8,6 +8,7 @@
  *   memory=BYTES    malloc, calloc and realloc of that much and more fail
  *   allocation=N    the Nth of these calls fails, and no other
  *   opendir=1       opendir of a folder below FAULT_BELOW does not return until the file says so no more
+ *   statvfs=1       the same of statvfs
  *   realtime=S      CLOCK_REALTIME stands so many seconds from what it is
  */
 #include <dirent.h>
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -114,6 +116,16 @@ DIR *opendir(const char *path)
     if (!real)
         real = REAL(opendir);
     return real(path);
+}
+
+int statvfs(const char *restrict path, struct statvfs *restrict out)
+{
+    static __typeof__(&statvfs) real;
+    while (is_below(path) && wish("statvfs"))
+        poll(NULL, 0, 5);
+    if (!real)
+        real = REAL(statvfs);
+    return real(path, out);
 }
 
 int mkdir(const char *path, mode_t mode)
