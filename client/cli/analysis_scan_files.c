@@ -8,6 +8,8 @@
 
 enum { ITEMS_MIN = 1024, AHEAD = 16 };
 
+const struct ft_entry_ref ft_scan_files_none = {.entry = FT_ENTRY_NONE, .file_class = FT_FILE_CLASS_UNKNOWN};
+
 static void grow(struct ft_scan_files *files)
 {
     size_t space = files->space ? files->space * 2 : ITEMS_MIN;
@@ -31,6 +33,7 @@ void ft_scan_files_forget_runs(struct ft_scan_files *files)
 void ft_scan_files_init(struct ft_scan_files *files, size_t place_count)
 {
     memset(files, 0, sizeof(*files));
+    files->are_variants = place_count == 0;
     files->places = ft_cli_alloc(place_count * sizeof(*files->places));
     grow(files);
 }
@@ -49,12 +52,19 @@ void ft_scan_files_begin(struct ft_scan_files *files, const struct ft_entry_ref 
     files->moved_count = 1;
     files->refs = refs;
     files->file_max = file_max;
+    while (files->are_variants && files->count < FT_SCAN_VARIANTS) {
+        uint8_t variant = (uint8_t)files->count++;
+        files->items[variant] = (struct ft_scan_file){.entry = FT_ENTRY_NONE,
+                                                      .file_class = variant % (FT_SCAN_VARIANTS / 2),
+                                                      .variant = variant,
+                                                      .is_memory = variant >= FT_SCAN_VARIANTS / 2,
+                                                      .first_ns = INT64_MAX};
+    }
 }
 
 uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id)
 {
-    static const struct ft_entry_ref none = {.entry = FT_ENTRY_NONE, .file_class = FT_FILE_CLASS_UNKNOWN};
-    const struct ft_entry_ref *ref = id <= files->file_max ? &files->refs[id] : &none;
+    const struct ft_entry_ref *ref = id <= files->file_max ? &files->refs[id] : &ft_scan_files_none;
     if (files->count == files->space) {
         grow(files);
     }

@@ -35,6 +35,7 @@ struct ft_scan_files {
     size_t moved_count, moved_space;
     const struct ft_entry_ref *refs; /* of the block's reader, by file id up to file_max */
     uint32_t file_max;
+    bool are_variants; /* one item stands for all files of a variant: what is asked for needs no more */
 };
 
 static inline unsigned ft_scan_variant(unsigned file_class, bool is_memory)
@@ -42,7 +43,10 @@ static inline unsigned ft_scan_variant(unsigned file_class, bool is_memory)
     return (file_class | (unsigned)is_memory << 2) % FT_SCAN_VARIANTS;
 }
 
-/* For readers with file ids below `place_count`. */
+/* Of ids without a record. */
+extern const struct ft_entry_ref ft_scan_files_none;
+
+/* For readers with file ids below `place_count`; 0: for variants alone. */
 void ft_scan_files_init(struct ft_scan_files *files, size_t place_count);
 void ft_scan_files_fini(struct ft_scan_files *files);
 void ft_scan_files_begin(struct ft_scan_files *files, const struct ft_entry_ref *refs, uint32_t file_max);
@@ -53,10 +57,19 @@ uint32_t ft_scan_files_add(struct ft_scan_files *files, uint32_t id);
 /* Place of a file of which nothing was read or written yet. */
 uint32_t ft_scan_files_add_moved(struct ft_scan_files *files);
 
+static inline uint32_t ft_scan_files_variant(const struct ft_scan_files *files, uint32_t id)
+{
+    const struct ft_entry_ref *ref = id <= files->file_max ? &files->refs[id] : &ft_scan_files_none;
+    return ft_scan_variant(ref->file_class, ref->is_memory);
+}
+
 /* Index of a file's item. Ids without a record share one. */
 static inline uint32_t ft_scan_files_at(struct ft_scan_files *files, uint32_t id)
 {
     id = id <= files->file_max ? id : files->file_max + 1;
+    if (files->are_variants) {
+        return ft_scan_files_variant(files, id);
+    }
     uint32_t at = files->places[id];
     return at < files->count && files->items[at].id == id ? at : ft_scan_files_add(files, id);
 }

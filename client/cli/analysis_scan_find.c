@@ -41,6 +41,17 @@ static __attribute__((noinline)) uint32_t find_new(struct ft_scan_part *part, co
     return at;
 }
 
+static void find_variants(struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t count)
+{
+    const struct ft_scan_files *files = &part->files;
+    size_t most = rows->count - first - 1;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t next = rows->file[first + (i + AHEAD < most ? i + AHEAD : most)];
+        __builtin_prefetch(&files->refs[next <= files->file_max ? next : 0]);
+        part->file_at[i] = ft_scan_files_variant(files, rows->file[first + i]);
+    }
+}
+
 void ft_scan_find_files(struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t count)
 {
     const struct ft_scan_files *files = &part->files;
@@ -49,6 +60,10 @@ void ft_scan_find_files(struct ft_scan_part *part, const struct ft_rows *rows, s
     const uint32_t *of_row = rows->file + first, *places = files->places;
     uint32_t unknown = files->file_max + 1, run = part->run;
     size_t left = rows->count - first;
+    if (files->are_variants) {
+        find_variants(part, rows, first, count);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < left) {
             uint32_t next = of_row[i + AHEAD] < unknown ? of_row[i + AHEAD] : unknown;

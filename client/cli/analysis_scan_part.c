@@ -17,7 +17,7 @@ void ft_scan_part_init(struct ft_scan_part *part, struct ft_scan_work *work)
     part->work = work;
     part->processes = ft_cli_alloc(work->process_count * sizeof(*part->processes));
     part->busy.has_processes = work->parts & FT_SCAN_PROCESS_TIMES;
-    ft_scan_files_init(&part->files, work->place_count);
+    ft_scan_files_init(&part->files, work->parts & (FT_SCAN_FILES | FT_SCAN_ACCESS) ? work->place_count : 0);
 }
 
 void ft_scan_part_fini(struct ft_scan_part *part)

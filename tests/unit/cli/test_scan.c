@@ -151,11 +151,37 @@ static void unions_do_not_depend_on_blocks_and_threads(void **state)
     }
 }
 
+/* Files are then told apart by how calls count for them alone. */
+static void processes_get_the_same_where_files_are_not_asked_for(void **state)
+{
+    (void)state;
+    struct ft_traces traces;
+    ft_traces_make(&traces, 2, 12, 300, 6);
+    struct ft_trace_set *set = ft_traces_open(&traces);
+    struct ft_scan with, without;
+    assert_int_equal(ft_scan_read(&with, set, FT_SCAN_FILES | FT_SCAN_PROCESSES, NULL), 0);
+    assert_int_equal(ft_scan_read(&without, set, FT_SCAN_PROCESSES, NULL), 0);
+    assert_int_equal(with.process_count, without.process_count);
+    for (size_t p = 0; p < with.process_count; p++) {
+        const struct ft_process_sum *a = &with.processes[p], *b = &without.processes[p];
+        assert_int_equal(a->events, b->events);
+        assert_int_equal(a->read_bytes, b->read_bytes);
+        assert_int_equal(a->written_bytes, b->written_bytes);
+        assert_int_equal(a->io_time_ns, b->io_time_ns);
+        assert_int_equal(a->kernel_like_bytes, b->kernel_like_bytes);
+    }
+    ft_scan_fini(&with);
+    ft_scan_fini(&without);
+    ft_trace_set_close(set);
+    ft_traces_remove(&traces);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(totals_equal_those_added_up_one_by_one),
         cmocka_unit_test(files_and_processes_get_what_is_theirs),
+        cmocka_unit_test(processes_get_the_same_where_files_are_not_asked_for),
         cmocka_unit_test(unions_do_not_depend_on_blocks_and_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
