@@ -13,6 +13,27 @@ static int worse(int a, int b)
     return a == -ENOMEM || b == 0 ? a : b;
 }
 
+// Room for the text of names is taken in pieces: as many small ones would be a third longer.
+#define TEXT_ROOM_BYTES ((size_t)4096)
+
+static char *make_text(struct ft_trace_reader *reader, size_t bytes)
+{
+    size_t wanted = bytes < TEXT_ROOM_BYTES / 4 ? TEXT_ROOM_BYTES : bytes;
+    char *text;
+
+    if (bytes > reader->text_left) {
+        text = ft_arena_alloc(&reader->arena, wanted);
+        if (!text || wanted == bytes)
+            return text;
+        reader->text_room = text;
+        reader->text_left = wanted;
+    }
+    text = reader->text_room;
+    reader->text_room += bytes;
+    reader->text_left -= bytes;
+    return text;
+}
+
 static int load_names(struct ft_trace_reader *reader, const Flowtap__Names *names)
 {
     const char *before = NULL;
@@ -28,7 +49,7 @@ static int load_names(struct ft_trace_reader *reader, const Flowtap__Names *name
 
         if (shared > before_len || rest > FT_TRACE_STRING_MAX || shared > FT_TRACE_STRING_MAX - rest)
             return -EBADMSG;
-        text = ft_arena_alloc(&reader->arena, shared + rest + 1);
+        text = make_text(reader, shared + rest + 1);
         name = ft_pages_make(&reader->names, &reader->arena, names->first_id + (uint32_t)i);
         if (!text || !name)
             return -ENOMEM;

@@ -83,6 +83,8 @@ struct ft_trace_reader {
     struct ft_trace_header header;
     bool has_header;
     bool is_closed;
+    char *text_room; // for names, which need no alignment and are many
+    size_t text_left;
     struct ft_pages names;                          // struct ft_bytes; data NULL where there is none
     struct ft_pages files;                          // struct ft_trace_file
     struct ft_pages places;                         // struct ft_reader_place
