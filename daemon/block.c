@@ -62,7 +62,12 @@ static void put_last_records(struct ft_job *job, int64_t now_ns)
     if (!job->storage.writer || !ft_storage_wants_next(&job->storage, job, now_ns))
         return;
     struct ft_drain drain = {
-        .writer = job->storage.writer, .part = job->storage.part, .view = &job->view, .now_ns = now_ns};
+        .writer = job->storage.writer,
+        .part = job->storage.part,
+        .view = &job->view,
+        .lives = &job->lives,
+        .now_ns = now_ns,
+    };
     for (struct ft_process *process = job->processes; process; process = process->next)
         if (process->trace_part == drain.part)
             ft_account_put(&drain, process);
@@ -84,6 +89,7 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
         .torn_wait_ns = daemon->config.torn_wait_ns,
         .view = &job->view,
         .mounts = &daemon->mounts,
+        .lives = &job->lives,
         .rows_max = (uint64_t)daemon->config.block_events,
         .live = ft_live_check(job, now_ns),
         .must_not_wait = must_not_wait,
@@ -91,6 +97,7 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
     ft_clock_tick(&daemon->clock, true);
     ft_clock_view_init(&job->view, &daemon->clock);
     ft_storage_note_clock(&job->storage, &daemon->clock, now_ns);
+    ft_lives_begin(&job->lives, job->storage.part, ft_clock_realtime_offset_ns());
     ft_mode_check_cap(job, drain);
 }
 

@@ -203,10 +203,14 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
                      const struct ft_piece *piece, const struct ft_record_event *record)
 {
     struct ft_event event = {.kind = FT_EVENT_CALL, .call = record->call};
+    ft_drain_fill_event(drain, process, record, &event);
     if (ft_drain_keeps_rows(drain)) {
+        drain->asked_ns = event.start_ns;
         if (record->has_file_kind)
-            ft_files_learn_kind(drain, process, record);
+            ft_files_learn_opened(drain, process, record, &event);
         int r = find_file(drain, process, piece, record->file, &event.file);
+        if (r == 0 && ft_files_is_naming(record->call))
+            ft_files_learn_naming(drain, process, record, &event);
         if (r == 0 && record->file2)
             r = find_file(drain, process, piece, record->file2, &event.file2);
         if (r)
@@ -217,7 +221,6 @@ static int take_call(struct ft_drain *drain, struct ft_process *process, struct 
             event.thread = ft_lines_thread(drain, process, line);
         event.context = ft_lines_context(drain, process, line, record->end_ticks - record->duration_ticks);
     }
-    ft_drain_fill_event(drain, process, record, &event);
     if (!drain->is_replay) {
         ft_files_learn(drain, process, record);
         if (ft_children_concern(record->call))

@@ -12,6 +12,7 @@
 #include "daemon/batch.h"
 #include "daemon/clock.h"
 #include "daemon/live.h"
+#include "daemon/lives.h"
 #include "daemon/mounts.h"
 #include "daemon/process.h"
 #include "daemon/record.h"
@@ -28,6 +29,7 @@ struct ft_drain {
     int64_t now_ns, torn_wait_ns;
     struct ft_clock_view *view;
     struct ft_mounts *mounts;
+    struct ft_lives *lives;
     uint64_t rows_max;    // of one block
     struct ft_live *live; // what is added up for who watches; NULL: nobody does
     bool must_not_wait;   // a last drain: what is not there will not come
@@ -41,6 +43,9 @@ struct ft_drain {
 
     // of the process being drained
     uint32_t cached_id, cached_file;
+
+    // when the call began whose path is to be looked up
+    int64_t asked_ns;
 };
 
 enum ft_drain_result { FT_DRAIN_DONE, FT_DRAIN_BLOCK_FULL, FT_DRAIN_LATE };

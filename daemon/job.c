@@ -82,6 +82,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct ft_job *job = handle->data;
     ft_batch_fini(&job->batch);
+    ft_lives_fini(&job->lives);
     ft_headroom_fini(&job->headroom);
     ft_children_fini(&job->children);
     ft_refused_fini(&job->refused);

@@ -16,6 +16,7 @@
 #include "daemon/clock.h"
 #include "daemon/headroom.h"
 #include "daemon/live.h"
+#include "daemon/lives.h"
 #include "daemon/process.h"
 #include "daemon/queues.h"
 #include "daemon/refused.h"
@@ -60,6 +61,7 @@ struct ft_job {
     struct ft_batch batch;
     struct ft_children children;
     struct ft_clock_view view;
+    struct ft_lives lives;
     struct ft_headroom_cache headroom;
     uint32_t block_number;
     uint64_t events;       // rows in its files

@@ -145,6 +145,7 @@ int ft_names_define(struct ft_names *names, const uint64_t *record, unsigned slo
         name->has_inode = flags & FT_DEFINE_INODE;
         name->device = name->has_inode ? record[4] : 0;
         name->inode = name->has_inode ? record[5] : 0;
+        name->birth = record[3] >> 8;
     }
     memcpy(name->text + first, record + fixed_words, here);
     name->bytes_got = (uint16_t)(first + here);
@@ -298,6 +299,8 @@ void ft_names_restore(struct ft_names *names, const struct ft_trace_known *known
     name->has_inode = known->bits & FT_KNOWN_HAS_INODE;
     name->device = known->device;
     name->inode = known->inode;
+    name->birth = known->birth;
+    name->has_birth = true;
     name->is_joined = !known->base && !known->length;
 }
 

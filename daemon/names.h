@@ -31,10 +31,10 @@ struct ft_name {
         uint64_t device;
         uint64_t tag_ticks; // of a string
     };
-    uint64_t inode;
-    uint8_t define; // enum ft_define
-    uint8_t kind;   // enum ft_file_kind_wire
-    bool is_joined, is_cut, is_kept, has_inode;
+    uint64_t inode, birth; // the birth is the kernel's, and with has_birth as in the trace
+    uint8_t define;        // enum ft_define
+    uint8_t kind;          // enum ft_file_kind_wire
+    bool is_joined, is_cut, is_kept, has_inode, has_birth;
     bool is_tag_of_process; // and has changed the process's tags already: they hold from `tag_ticks` on
     bool is_used;           // by a call; one that is not kept goes with the block
     bool is_told;           // it is in the file, for a successor

@@ -47,7 +47,8 @@ static void take_extension(struct ft_record_event *out, unsigned bit, const uint
         break;
     case FT_EXT_KIND:
         out->has_file_kind = true;
-        out->file_kind = (uint8_t)*word; // the birth time above it is not stored
+        out->file_kind = (uint8_t)*word;
+        out->birth = *word >> 8;
         break;
     case FT_EXT_FDS:
         out->has_arg = true;

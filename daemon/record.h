@@ -23,7 +23,10 @@ struct ft_record_event {
     uint16_t call, flags; // enum ft_call_flags
     uint8_t kind;         // enum ft_record
     uint8_t file_kind;    // enum ft_file_kind_wire
-    uint64_t correlation;
+    union {
+        uint64_t correlation;
+        uint64_t birth; // with has_file_kind
+    };
     bool has_size, has_offset, has_result, has_bytes, has_arg, has_file_kind, has_inode, has_correlation;
 };
 

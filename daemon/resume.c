@@ -47,6 +47,7 @@ static void put_known(struct ft_drain *drain, struct ft_process *process, struct
         .text = {.data = name->text, .len = is_closed ? 0 : name->bytes_got},
         .device = name->has_inode && !is_closed ? name->device : 0,
         .inode = name->has_inode && !is_closed ? name->inode : 0,
+        .birth = name->has_inode && !is_closed ? name->birth : 0,
     };
     name->is_told = ft_trace_writer_put_known(drain->writer, &known) == 0 && !is_closed;
 }

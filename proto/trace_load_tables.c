@@ -83,19 +83,25 @@ static int load_place(struct ft_trace_reader *reader, const Flowtap__Place *from
     return 0;
 }
 
+static uint64_t unzigzag(uint64_t number)
+{
+    return number >> 1 ^ (uint64_t)-(int64_t)(number & 1);
+}
+
 static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *files)
 {
     size_t count = files->n_path, inodes = 0;
     uint32_t path = 0;
-    uint64_t inode = 0;
+    uint64_t inode = 0, birth = 0;
 
-    if (files->n_place != count || files->n_kind != count || (count && files->first_id == 0) ||
-        count > UINT32_MAX - files->first_id)
+    if (files->n_place != count || files->n_kind != count || (files->n_birth && files->n_birth != files->n_inode) ||
+        (count && files->first_id == 0) || count > UINT32_MAX - files->first_id)
         return -EBADMSG;
     for (size_t i = 0; i < count; i++) {
         struct ft_trace_file *file = ft_pages_make(&reader->files, &reader->arena, files->first_id + (uint32_t)i);
         const struct ft_reader_place *place = ft_pages_get(&reader->places, files->place[i]);
         uint32_t kind = files->kind[i] & FT_FILE_KIND_MASK;
+        bool known = false; // its birth is
 
         if (!file)
             return -ENOMEM;
@@ -103,12 +109,16 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
         if (files->kind[i] >> FT_FILE_INODE_AT & 1) {
             if (inodes == files->n_inode)
                 return -EBADMSG;
-            inode += (uint64_t)files->inode[inodes++];
+            inode += (uint64_t)files->inode[inodes];
+            known = files->n_birth && files->birth[inodes];
+            birth += known ? unzigzag(files->birth[inodes] - 1) : 0;
+            inodes++;
         }
         *file = (struct ft_trace_file){
             .is_known = true,
             .path = path,
             .inode = files->kind[i] >> FT_FILE_INODE_AT & 1 ? inode : 0,
+            .birth = known ? birth & FT_FILE_BIRTH_MAX : 0,
             .kind = kind < FT_FILE_KIND_COUNT ? (uint8_t)kind : FT_FILE_KIND_UNKNOWN,
             .source = files->kind[i] >> FT_FILE_SOURCE_AT & 1,
             .is_cut = files->kind[i] >> FT_FILE_CUT_AT & 1,

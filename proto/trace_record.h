@@ -72,6 +72,10 @@ struct ft_trace_header {
     uint32_t part;              // n of <host>-<boot>-<n>.flow
 };
 
+// Tells files apart that had one inode number after each other: low 56 bits of when it came to be, ns since the epoch, and
+// more by one for each one before it that the clock of the file system does not tell from it.
+#define FT_FILE_BIRTH_MAX ((UINT64_C(1) << 56) - 1)
+
 struct ft_trace_file {
     uint32_t path;       // NAME id, 0 unknown
     uint32_t mount;      // NAME id of the mount point, 0 unknown
@@ -79,6 +83,7 @@ struct ft_trace_file {
     uint32_t block_size; // of the file system, 0 unknown
     uint64_t dev;        // dev_t as the kernel gives it, makedev(major, minor)
     uint64_t inode;
+    uint64_t birth; // of the inode: see FT_FILE_BIRTH_MAX; 0 unknown
     uint8_t kind;   // enum ft_file_kind
     uint8_t source; // enum ft_path_source
     bool is_cut;    // the path is a prefix

@@ -43,7 +43,7 @@ struct ft_trace_known {
     uint8_t define;  // enum ft_define
     uint16_t length; // of the whole name; 0: `text` is all of it
     struct ft_bytes text;
-    uint64_t device, inode;
+    uint64_t device, inode, birth;
 };
 
 struct ft_trace_line_tags {

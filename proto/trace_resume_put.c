@@ -90,6 +90,7 @@ int ft_trace_writer_put_known(struct ft_trace_writer *writer, const struct ft_tr
     message.text = data_of(known->text);
     message.device = known->device;
     message.inode = known->inode;
+    message.birth = known->birth;
     return WAIT(writer, known, &list);
 }
 

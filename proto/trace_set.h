@@ -85,7 +85,7 @@ uint32_t ft_trace_set_process_of_thread(const struct ft_trace_set *set, size_t r
 size_t ft_trace_set_thread_count(const struct ft_trace_set *set);
 uint32_t ft_trace_set_thread(const struct ft_trace_set *set, size_t reader, uint32_t thread_id);
 
-// Files: distinct (host, mount point, dev, inode) where dev and inode are known,
+// Files: distinct (host, mount point, dev, inode, birth) where dev and inode are known,
 // else (host, path). The path is the first one seen.
 struct ft_trace_set_file {
     uint32_t host;

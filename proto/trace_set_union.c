@@ -20,7 +20,7 @@ struct thread_key {
     uint32_t tid;
 };
 
-// Which files of the set have which identity: device, inode and mount point, or where those are not known the path; of
+// Which files of the set have which identity: device, inode, its birth and mount point, or where those are not known the path; of
 // one host. There may be millions, so that nothing is kept of one but its hash.
 struct file_table {
     uint64_t key[2];
@@ -197,7 +197,8 @@ static uint32_t hash_of_file(const struct file_table *table, const struct ft_set
 {
     const struct ft_bytes name = name_of_identity(entry->reader, record);
     const uint64_t numbers[] = {is_identified(record) ? record->dev : 0, is_identified(record) ? record->inode : 0,
-                                entry->host, ft_intern_hash(table->key, name.data, (uint32_t)name.len)};
+                                is_identified(record) ? record->birth : 0, entry->host,
+                                ft_intern_hash(table->key, name.data, (uint32_t)name.len)};
 
     return ft_intern_hash(table->key, numbers, sizeof(numbers));
 }
@@ -211,7 +212,8 @@ static bool is_same_file(const struct ft_trace_set *set, uint32_t index, const s
 
     if (other->host != entry->host || is_identified(known) != is_identified(record))
         return false;
-    if (is_identified(known) && (known->dev != record->dev || known->inode != record->inode))
+    if (is_identified(known) &&
+        (known->dev != record->dev || known->inode != record->inode || known->birth != record->birth))
         return false;
     a = name_of_identity(other->reader, known);
     b = name_of_identity(entry->reader, record);

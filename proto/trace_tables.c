@@ -82,6 +82,7 @@ int64_t ft_tables_file(struct ft_tables *tables, const struct ft_trace_file *fil
     };
     struct ft_tables_file key = {
         .inode = file->inode,
+        .birth = file->inode ? file->birth & FT_FILE_BIRTH_MAX : 0,
         .path = file->path,
         .bits = file->kind | (uint32_t)file->source << FT_FILE_SOURCE_AT | (uint32_t)file->is_cut << FT_FILE_CUT_AT |
                 (uint32_t)(file->inode != 0) << FT_FILE_INODE_AT,

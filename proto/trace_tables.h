@@ -12,7 +12,7 @@
 
 // Keys that files and places are interned by: without padding.
 struct ft_tables_file {
-    uint64_t inode;
+    uint64_t inode, birth;
     uint32_t path;
     uint32_t place;
     uint32_t bits; // as field kind of the message Files
@@ -25,7 +25,7 @@ struct ft_tables_place {
     uint32_t block_size;
     uint32_t zero;
 };
-_Static_assert(sizeof(struct ft_tables_file) == 24, "padding");
+_Static_assert(sizeof(struct ft_tables_file) == 32, "padding");
 _Static_assert(sizeof(struct ft_tables_place) == 24, "padding");
 
 // Field kind of the message Files: kind, source, cut, and whether it has an inode.

@@ -112,6 +112,11 @@ static int add_names(struct flush *flush, size_t first, size_t *count)
     return add_last(flush, &message);
 }
 
+static uint64_t zigzag(int64_t number)
+{
+    return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
+}
+
 static int add_files(struct flush *flush, size_t first, size_t *count)
 {
     struct ft_tables *tables = flush->tables;
@@ -119,14 +124,16 @@ static int add_files(struct flush *flush, size_t first, size_t *count)
     Flowtap__Files files = FLOWTAP__FILES__INIT, *list = &files;
     Flowtap__Tables message = FLOWTAP__TABLES__INIT;
     uint32_t path = 0;
-    uint64_t inode = 0;
+    uint64_t inode = 0, birth = 0;
+    bool has_birth = false;
 
     ft_arena_reset(&tables->arena);
     files.path = ft_arena_alloc(&tables->arena, n * sizeof(*files.path));
     files.place = ft_arena_alloc(&tables->arena, n * sizeof(*files.place));
     files.inode = ft_arena_alloc(&tables->arena, n * sizeof(*files.inode));
     files.kind = ft_arena_alloc(&tables->arena, n * sizeof(*files.kind));
-    if (!files.path || !files.place || !files.inode || !files.kind)
+    files.birth = ft_arena_alloc(&tables->arena, n * sizeof(*files.birth));
+    if (!files.path || !files.place || !files.inode || !files.kind || !files.birth)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         struct ft_tables_file file;
@@ -138,13 +145,17 @@ static int add_files(struct flush *flush, size_t first, size_t *count)
         files.kind[i] = file.bits;
         path = file.path;
         if (file.inode) {
+            files.birth[files.n_inode] = file.birth ? 1 + zigzag((int64_t)(file.birth - birth)) : 0;
             files.inode[files.n_inode++] = (int64_t)(file.inode - inode);
             inode = file.inode;
+            birth = file.birth ? file.birth : birth;
+            has_birth |= file.birth != 0;
         }
     }
     *count = n;
     files.first_id = (uint32_t)first + 1;
     files.n_path = files.n_place = files.n_kind = n;
+    files.n_birth = has_birth ? files.n_inode : 0;
     message.n_files = 1;
     message.files = &list;
     flush->first_file = files.first_id;

@@ -14,11 +14,8 @@ enum ft_reuse_kind ft_reuse_kind_of(const char *call)
     static const struct {
         const char *prefix;
         enum ft_reuse_kind kind;
-    } kinds[] = {{"unlink", FT_REUSE_UNLINK},
-                 {"remove", FT_REUSE_UNLINK},
-                 {"rmdir", FT_REUSE_UNLINK},
-                 {"rename", FT_REUSE_RENAME},
-                 {"link", FT_REUSE_LINK}};
+    } kinds[] = {{"unlink", FT_REUSE_UNLINK},      {"remove", FT_REUSE_UNLINK}, {"rmdir", FT_REUSE_UNLINK},
+                 {"renameat2", FT_REUSE_EXCHANGE}, {"rename", FT_REUSE_RENAME}, {"link", FT_REUSE_LINK}};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (strncmp(call, kinds[i].prefix, strlen(kinds[i].prefix)) == 0 && !strstr(call, "xattr")) {
             return kinds[i].kind;
@@ -95,10 +92,24 @@ static bool is_deleted_name(struct ft_bytes path, struct ft_bytes of)
            memcmp(path.data + of.len, suffix, sizeof(suffix) - 1) == 0;
 }
 
+/* Until when a removal may have made the number free for a file of this birth: the clock that births are told by has
+ * steps, and events are told by another. */
+static int64_t last_removal_ns(const struct ft_reuse_path *earlier, const struct ft_reuse_path *later)
+{
+    enum { STEP_NS = 100000000 };
+    if (later->birth == 0 || earlier->first_ns > INT64_MAX - STEP_NS || earlier->first_ns < 0) {
+        return later->first_ns;
+    }
+    uint64_t soon = (uint64_t)earlier->first_ns + STEP_NS, age = (soon - later->birth) & FT_FILE_BIRTH_MAX;
+    int64_t latest = age <= soon ? (int64_t)(soon - age) : 0;
+    latest = latest < INT64_MAX - STEP_NS ? latest + STEP_NS : latest;
+    return latest < later->first_ns ? latest : later->first_ns;
+}
+
 static bool is_one_file(const struct ft_reuse_path *earlier, const struct ft_reuse_path *later,
                         const struct ft_reuse_marks *marks)
 {
-    return !has_mark(marks, earlier->path_id, true, earlier->first_ns, later->first_ns) ||
+    return !has_mark(marks, earlier->path_id, true, earlier->first_ns, last_removal_ns(earlier, later)) ||
            has_mark(marks, later->path_id, false, earlier->first_ns, later->first_ns) ||
            is_deleted_name(later->path, earlier->path);
 }

@@ -4,15 +4,18 @@
  * file. Or a file system that gave the number of a removed file to the next one. They are one unless the earlier path was
  * removed (unlink, or another file renamed onto it) after its first use and before the later path's first use, and the
  * later path was not made by link or rename in that time.
+ *
+ * Where the file's birth is known, the trace has told apart already what it can (proto/trace_record.h), and a removal later than
+ * the birth took another name of it.
  */
 #ifndef FT_CLI_ANALYSIS_REUSE_H
 #define FT_CLI_ANALYSIS_REUSE_H
 
 #include "proto/trace_record.h"
 
-enum ft_reuse_kind { FT_REUSE_NONE, FT_REUSE_UNLINK, FT_REUSE_RENAME, FT_REUSE_LINK };
+enum ft_reuse_kind { FT_REUSE_NONE, FT_REUSE_UNLINK, FT_REUSE_RENAME, FT_REUSE_EXCHANGE, FT_REUSE_LINK };
 
-/* By the call's name. */
+/* By the call's name. renameat2 is for what rename does not do: replacing nothing, or exchanging. */
 enum ft_reuse_kind ft_reuse_kind_of(const char *call);
 
 /* A path was removed (or replaced), or made by link or rename. */
@@ -35,6 +38,7 @@ void ft_reuse_marks_fini(struct ft_reuse_marks *marks);
 struct ft_reuse_path {
     struct ft_bytes path;
     uint32_t path_id;
+    uint64_t birth;   /* as of struct ft_trace_file */
     int64_t first_ns; /* first event that is known to be this file's; INT64_MAX: none */
     uint32_t root;    /* out: index of the first path of the same file */
 };

@@ -56,8 +56,10 @@ static void join_group(struct ft_scan *scan, const struct member *members, size_
     struct ft_reuse_path *paths = ft_cli_alloc(count * sizeof(*paths));
     for (size_t i = 0; i < count; i++) {
         const struct ft_entry *entry = &scan->entries.items[members[i].entry];
-        paths[i] = (struct ft_reuse_path){
-            .path = ft_entry_path(&scan->entries, entry), .path_id = entry->path_id, .first_ns = members[i].first_ns};
+        paths[i] = (struct ft_reuse_path){.path = ft_entry_path(&scan->entries, entry),
+                                          .path_id = entry->path_id,
+                                          .birth = ft_entry_record(&scan->entries, entry)->birth,
+                                          .first_ns = members[i].first_ns};
     }
     ft_reuse_find(paths, count, &scan->marks);
     for (size_t i = 0; i < count; i++) {

@@ -231,6 +231,12 @@ static void names_of_any_bytes_come_back(void **state)
     free(made.data);
 }
 
+// Forward and back, the largest too, and of every third none.
+static uint64_t birth_of(uint32_t i)
+{
+    return i % 3 ? (i * UINT64_C(0x9e3779b97f4a7c15) | 1) & FT_FILE_BIRTH_MAX : i % 5 ? 0 : FT_FILE_BIRTH_MAX;
+}
+
 static void many_records_go_into_several_frames(void **state)
 {
     struct ft_trace_writer *writer = ready_writer();
@@ -241,7 +247,7 @@ static void many_records_go_into_several_frames(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < COUNT; i++) {
-        struct ft_trace_file file = {.kind = FT_FILE_KIND_REGULAR, .dev = i % 3, .inode = i};
+        struct ft_trace_file file = {.kind = FT_FILE_KIND_REGULAR, .dev = i % 3, .inode = i, .birth = birth_of(i)};
 
         snprintf(path, sizeof(path), "%08x/a/long/enough/path/to/fill/frames", i * 2654435761u);
         file.path = (uint32_t)ft_trace_writer_name(writer, FT_BYTES(path));
@@ -256,6 +262,7 @@ static void many_records_go_into_several_frames(void **state)
         snprintf(path, sizeof(path), "%08x/a/long/enough/path/to/fill/frames", i * 2654435761u);
         assert_string_equal(ft_trace_reader_file_path(reader, 5 + i).data, path);
         assert_int_equal(ft_trace_reader_file(reader, 5 + i)->dev, i % 3);
+        assert_true(ft_trace_reader_file(reader, 5 + i)->birth == (i ? birth_of(i) : 0)); // the first has no inode
         assert_int_equal(ft_trace_reader_thread(reader, 3 + i)->tid, i);
     }
     ft_trace_reader_close(reader);

@@ -66,7 +66,8 @@ static void test_all_of_it_comes_back(void **state)
                                          .length = 40,
                                          .text = FT_BYTES("part of a path"),
                                          .device = 1,
-                                         .inode = UINT64_MAX};
+                                         .inode = UINT64_MAX,
+                                         .birth = FT_FILE_BIRTH_MAX};
     const struct ft_trace_expected expected = {
         .pid = 5, .path = FT_BYTES("/bin/x"), .way = 2, .follow = 1, .since_ns = 99};
     const struct ft_trace_taken_over taken_over = {.part = 3, .bytes = 1234};
@@ -87,6 +88,7 @@ static void test_all_of_it_comes_back(void **state)
     assert_int_equal(count, 1);
     assert_true(k->process == 1 && k->id == 77 && k->base == 5 && k->bits == known.bits && k->kind == 3);
     assert_true(k->define == 2 && k->length == 40 && k->device == 1 && k->inode == UINT64_MAX);
+    assert_true(k->birth == FT_FILE_BIRTH_MAX);
     assert_string_equal(k->text.data, "part of a path");
     const struct ft_trace_expected *e = ft_trace_reader_expected(reader, &count);
     assert_true(count == 1 && e->pid == 5 && e->way == 2 && e->follow == 1 && e->since_ns == 99);

@@ -326,6 +326,34 @@ static void one_inode_below_many_mounts_of_one_host(void **state)
     ft_trace_set_close(set);
 }
 
+static void one_inode_of_files_born_one_after_the_other(void **state)
+{
+    const char *paths[] = {path_of("births.flow")};
+    const uint64_t births[] = {0, 7, 8, 7};
+    struct ft_trace_header header = full_header();
+    struct ft_trace_file file = {.kind = FT_FILE_KIND_REGULAR, .dev = 1, .inode = 1};
+    struct ft_trace_writer *writer;
+    struct ft_trace_set *set;
+    struct made made;
+
+    (void)state;
+    assert_int_equal(ft_trace_writer_create(&header, NULL, &writer), 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        file.path = (uint32_t)ft_trace_writer_name(writer, FT_BYTES(i == 3 ? "/other" : "/name"));
+        file.birth = births[i];
+        assert_int_equal(ft_trace_writer_file(writer, &file), i + 1);
+    }
+    assert_int_equal(ft_trace_writer_finish(writer), 0);
+    made = take(writer);
+    ft_trace_writer_destroy(writer);
+    write_file("births.flow", made.data, made.len);
+    free(made.data);
+    assert_int_equal(ft_trace_set_open(paths, 1, NULL, &set, NULL), 0);
+    assert_int_equal(ft_trace_set_file_count(set), 3);
+    assert_int_equal(ft_trace_set_file_of(set, 0, 2), ft_trace_set_file_of(set, 0, 4));
+    ft_trace_set_close(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +364,7 @@ int main(void)
         cmocka_unit_test(blocks_are_read_from_files_that_are_opened_again),
         cmocka_unit_test(work_goes_with_the_files_whatever_they_differ_in),
         cmocka_unit_test(one_inode_below_many_mounts_of_one_host),
+        cmocka_unit_test(one_inode_of_files_born_one_after_the_other),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
