@@ -209,13 +209,16 @@ static bool has_descriptors(const struct ft_daemon *daemon)
     return getrlimit(RLIMIT_NOFILE, &limit) < 0 || used + DESCRIPTORS_KEPT <= limit.rlim_cur;
 }
 
-static bool is_welcome(struct ft_daemon *daemon, uint32_t uid)
+#define NO_DESCRIPTOR "the daemon had no descriptor left for it (its limit of open files)"
+
+// Why no process of the user is taken now; NULL: it is taken, and counted.
+static const char *why_unwelcome(struct ft_daemon *daemon, uint32_t uid)
 {
     if (!has_descriptors(daemon)) {
         ft_log_limited_about(FT_LOG_ERR, FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(uid)),
                              "no descriptors left: processes are not traced; raise the limit of open files");
         ft_status_add(&daemon->status, refused_own, 1);
-        return false;
+        return NO_DESCRIPTOR;
     }
     if (daemon->process_count >= (uint64_t)daemon->config.max_processes ||
         !ft_users_take_process(&daemon->users, uid)) {
@@ -224,9 +227,9 @@ static bool is_welcome(struct ft_daemon *daemon, uint32_t uid)
                              "max_processes_per_user",
                              uid);
         ft_status_add(&daemon->status, refused_limit, 1);
-        return false;
+        return "over the daemon's limit of processes";
     }
-    return true;
+    return NULL;
 }
 
 // A process sends each segment once; one that came twice would be counted twice.
@@ -307,7 +310,7 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
 static void refuse(struct ft_daemon *daemon, const struct ucred *peer, int error)
 {
     const char *reason = error == -EBADMSG || error == -EEXIST ? "what it sent is no segment that the daemon takes"
-                         : error == -EMFILE                    ? "the daemon had no descriptor left for it"
+                         : error == -EMFILE                    ? NO_DESCRIPTOR
                                                                : "the daemon had no room for another job or process";
     ft_job_note_refused(daemon, peer->uid, (uint32_t)peer->pid, reason);
     ft_log_limited_about(FT_LOG_WARNING,
@@ -363,9 +366,10 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
         close(message.fd);
         return 0;
     }
-    if (!is_welcome(daemon, peer.uid)) {
+    const char *why = why_unwelcome(daemon, peer.uid);
+    if (why) {
         close(message.fd);
-        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, "over the daemon's limit of processes");
+        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, why);
         return 0;
     }
     r = admit_segment(daemon, socket_fd, &message, &peer, arrival);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,12 +13,17 @@
 #include "daemon/daemon.h"
 #include "daemon/exe.h"
 #include "daemon/log.h"
+#include "daemon/missing.h"
 #include "daemon/procfs.h"
 #include "daemon/resume.h"
 #include "daemon/vfork.h"
 
 // Events that one thread can have begun and not published when it dies: one call, and handlers above it.
 #define TORN_PER_LINE 8
+// Attaching takes two beside the standard ones.
+#define DESCRIPTORS_OF_COMMAND 5
+// With less than that the smallest segment hardly fits beside a program.
+#define ADDRESS_SPACE_LEAST ((uint64_t)16 << 20)
 
 bool ft_ending_learn_exit(struct ft_process *process)
 {
@@ -96,11 +102,24 @@ static void count_dropped(struct ft_status *status, const struct ft_process *pro
     ft_status_add(status, dropped_corrupt, process->dropped[FT_CAUSE_CORRUPT]);
 }
 
+// The command has our limits: whether they are why it did not attach.
+static bool do_limits_forbid(void)
+{
+    struct rlimit files, size, space;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || getrlimit(RLIMIT_FSIZE, &size) < 0 || getrlimit(RLIMIT_AS, &space) < 0)
+        return false;
+    bool is_small = space.rlim_cur < FT_ADDRESS_SPACE_SMALL;
+    uint64_t bytes = is_small ? FT_SEGMENT_BYTES_SMALL : FT_SEGMENT_BYTES_WHOLE;
+    return files.rlim_max < DESCRIPTORS_OF_COMMAND || size.rlim_max < bytes || space.rlim_cur < ADDRESS_SPACE_LEAST;
+}
+
 void ft_ending_put_command(struct ft_drain *drain, const char *command, bool is_empty)
 {
     const struct ft_exe_look look = {.uid = geteuid(), .gid = getegid()};
     struct ft_exe_verdict verdict = {.gap = FT_GAP_NOT_ATTACHED, .reason = "no process of the command attached"};
     struct ft_exe_verdict by_file = *command ? ft_exe_examine(command, &look) : verdict;
+    if (do_limits_forbid())
+        verdict = ft_missing_by_follow(FT_FOLLOW_LIMIT);
     if (by_file.gap != FT_GAP_NOT_ATTACHED)
         verdict = by_file;
     // A static program runs unseen also where its children are seen.

@@ -133,7 +133,8 @@ static bool refuse_one(struct ft_daemon *daemon)
     struct ucred peer;
     socklen_t bytes = sizeof(peer);
     if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0)
-        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, "the daemon had no descriptor left for it");
+        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid,
+                            "the daemon had no descriptor left for it (its limit of open files)");
     if (fd >= 0)
         close(fd);
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -11,9 +11,7 @@
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/policy.h"
-
-// Those of the passes alone: the work of jobs that wait for a disk must not keep the others from theirs.
-#define WORKERS "8"
+#include "daemon/workers.h"
 
 // Nothing, or what is wrong, line by line. What is odd only does not keep the daemon from starting.
 static int load(const struct ft_options *options, struct ft_config *config)
@@ -71,10 +69,12 @@ int main(int argc, char **argv)
         ft_config_fini(&daemon.config);
         return status;
     }
-    setenv("UV_THREADPOOL_SIZE", WORKERS, 1); // whatever the program that we serve asks of its own
     daemon.options = &options;
-    status = ft_daemon_init(&daemon) < 0 ? 1 : ft_daemon_run(&daemon);
-    ft_daemon_fini(&daemon);
+    status = ft_workers_init(daemon.config.private) < 0 ? 1 : 0;
+    if (status == 0) {
+        status = ft_daemon_init(&daemon) < 0 ? 1 : ft_daemon_run(&daemon);
+        ft_daemon_fini(&daemon);
+    }
     ft_config_fini(&daemon.config);
     return status;
 }

@@ -256,12 +256,15 @@ static int64_t refused_due_ns(struct ft_job *job)
     return due_ns;
 }
 
-static void put_refused(struct ft_job *job, struct ft_drain *drain)
+// Whether any process of the job was refused.
+static bool put_refused(struct ft_job *job, struct ft_drain *drain)
 {
     pthread_mutex_lock(&job->lock);
     if (drain->writer)
         ft_refused_put(&job->refused, drain->writer, drain->now_ns);
+    bool is_any = job->refused.refused_count > 0;
     pthread_mutex_unlock(&job->lock);
+    return is_any;
 }
 
 static void finish_job(struct ft_job *job, int64_t now_ns)
@@ -271,9 +274,9 @@ static void finish_job(struct ft_job *job, int64_t now_ns)
     bool has_gaps = refused_due_ns(job) != INT64_MAX || job->children.due_ns != INT64_MAX;
     if (job->processes || job->must_have_file || has_gaps || job->taken_over_count) {
         ft_block_begin(job, &drain, now_ns, true);
-        put_refused(job, &drain);
+        bool is_refused = put_refused(job, &drain);
         if (job->must_have_file && !job->daemon->config.killed_by[0]) // which might have seen it
-            ft_ending_put_command(&drain, job->daemon->config.command, !job->has_had_process);
+            ft_ending_put_command(&drain, job->daemon->config.command, !job->has_had_process && !is_refused);
         put_records(job, &drain, true);
         put_beginning(job, &drain);
         // Who ends while the others are drained is drained again.

@@ -2,6 +2,7 @@
 #include "client/cli/cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -105,6 +106,19 @@ char *ft_cli_format(const char *format, ...)
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
     return ft_cli_memory(length < 0 ? NULL : text);
+}
+
+static struct sigaction file_limit_before;
+
+void ft_cli_ignore_file_limit(void)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, &file_limit_before);
+}
+
+void ft_cli_give_back_file_limit(void)
+{
+    sigaction(SIGXFSZ, &file_limit_before, NULL);
 }
 
 int ft_cli_finish_output(int status)

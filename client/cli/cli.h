@@ -31,6 +31,10 @@ char *ft_cli_strdup(const char *text);
 char *ft_cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Flushes stdout; `status`, or FT_STATUS_FAILED with a message where something could not be written. */
+/* A file that may not grow (ulimit -f) is an error to be told, not our end; programs that we start have it as it was. */
+void ft_cli_ignore_file_limit(void);
+void ft_cli_give_back_file_limit(void);
+
 int ft_cli_finish_output(int status);
 
 extern const struct ft_command ft_command_run;

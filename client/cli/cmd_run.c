@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* flowtap run: traces one command, whose input, output and status stay its own. */
+#include <errno.h>
 #include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +42,9 @@ static const struct ft_option options[] = {
 
 static int check_words(const struct values *values)
 {
+    if (values->output && !*values->output) {
+        return ft_cli_fail_usage("--output wants a folder, not an empty word");
+    }
     for (size_t i = 0; i < values->tags.count; i++) {
         const char *tag = values->tags.items[i], *equals = strchr(tag, '=');
         if (!equals || equals == tag) {
@@ -175,6 +179,20 @@ static int run_command(const struct values *values, const struct ft_strings *ope
     return child.status;
 }
 
+/* What keeps us from tracing (limits, no memory, no folder for the socket) is no reason not to run it: it takes our place. */
+static int become_command(const struct ft_strings *operands)
+{
+    char **argv = ft_cli_alloc((operands->count + 1) * sizeof(*argv));
+    memcpy(argv, operands->items, operands->count * sizeof(*argv));
+    ft_cli_give_back_file_limit();
+    execvp(argv[0], argv);
+    int error = errno;
+    ft_cli_ignore_file_limit();
+    ft_cli_fail("cannot run %s: %s", argv[0], strerror(error));
+    free(argv);
+    return ft_run_child_status_of(error);
+}
+
 /* Where the command's program is, absolute; "" where there is none. */
 static void find_program(const char *command, char path[PATH_MAX])
 {
@@ -197,7 +215,11 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
     char *folder = values->output ? ft_cli_strdup(values->output) : default_folder(operands->items[0]);
     status = ft_run_paths_find(&paths, error, sizeof(error));
     status = status < 0 ? status : ft_run_paths_make_trace(&paths, folder, error, sizeof(error));
-    status = status < 0 ? status : ft_run_paths_make_folder(&paths, error, sizeof(error));
+    if (status < 0) {
+        ft_run_paths_clean(&paths);
+        free(folder);
+        return ft_cli_fail("%s; the command was not run", error);
+    }
     find_program(operands->items[0], program);
     struct ft_run_daemon_options daemon_options = {.program = paths.daemon,
                                                    .socket = paths.socket,
@@ -205,14 +227,20 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
                                                    .library = paths.library,
                                                    .command = program,
                                                    .follows_clean_env = values->follows_clean_env};
+    status = ft_run_paths_make_folder(&paths, error, sizeof(error));
     status = status < 0 ? status : ft_run_daemon_start(&daemon, &daemon_options, error, sizeof(error));
-    if (status < 0) {
-        status = ft_cli_fail("%s; the command was not run", error);
-    } else {
+    bool is_traced = status == 0;
+    if (is_traced) {
         status = run_command(values, operands, &paths, program, &daemon);
+    } else {
+        paths.keeps_folder = false;
     }
     ft_run_paths_clean(&paths);
     free(folder);
+    if (!is_traced) {
+        ft_cli_warn("%s; the command runs untraced", error);
+        status = become_command(operands);
+    }
     return status;
 }
 
@@ -222,7 +250,7 @@ const struct ft_command ft_command_run = {
     .summary = "trace one command, then print its summary on stderr",
     .details = "The command keeps its input, output and exit status. 128 plus the signal's number is\n"
                "returned where a signal killed it, 127 where it was not found, 126 where it could not\n"
-               "be run, 1 where tracing could not be set up (the command is not run then).",
+               "be run, 1 where there can be no trace in the folder (the command is not run then).",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
     .operands_min = 1,

@@ -23,7 +23,7 @@ static const struct {
     [FT_GAP_NOT_ATTACHED] = {"did not attach", "`flowtap doctor -- COMMAND` looks for the reason"},
     [FT_GAP_NOT_ADMITTED] =
         {"was refused by the daemon",
-         "its log says why; raise max_processes, max_jobs or what a user may have of them in flowtapd.conf, or use one version of all"},
+         "its log says why; raise max_processes, max_jobs or what a user may have of them in flowtapd.conf, its limit of open files (ulimit -n), or use one version of all"},
     [FT_GAP_SANDBOX] = {"works under a seccomp filter", "try it without its sandbox to see more"},
     [FT_GAP_RLIMIT] = {"could not attach for a limit", "raise ulimit -n, -f or -v"},
     [FT_GAP_STATIC] = {"is linked statically", "link it dynamically"},

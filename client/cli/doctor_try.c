@@ -94,7 +94,7 @@ static void trace_something(struct ft_doctor *doctor, struct ft_run_paths *paths
                                             .follows_clean_env = true,
                                             .is_trial = true};
     if (ft_run_daemon_start(&daemon, &options, error, sizeof(error)) < 0) {
-        ft_doctor_problem(doctor, paths->daemon, "`flowtap run` fails in the same way", "%s", error);
+        ft_doctor_problem(doctor, paths->daemon, "`flowtap run` traces nothing for the same reason", "%s", error);
         return;
     }
     struct ft_environment environment;

@@ -84,6 +84,7 @@ static void share_memory(void)
 int main(int argc, char **argv)
 {
     share_memory();
+    ft_cli_ignore_file_limit();
     occupy_standard_fds();
     if (argc < 2) {
         return ft_cli_fail_usage("which command?");

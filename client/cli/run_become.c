@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "client/cli/cli.h"
+
 extern char **environ;
 
-enum { READY_FD = 3, HOLD_FD = 4, FILES_FD = 5, HIGH_FD = 10 };
+enum { READY_FD = 3, HOLD_FD = 4, FILES_FD = 5, HIGH_FD = 6 };
 
 /* The daemon's descriptors are 0 (nothing), 1 and 2 (the log), READY_FD (nothing, where nobody waits), HOLD_FD and
    FILES_FD, and no other. */
@@ -26,7 +27,7 @@ static bool place_descriptors(const struct ft_run_become *become)
                         become->hold_fd, become->files_fd};
     enum { COUNT = sizeof(from) / sizeof(from[0]) };
     int high[COUNT];
-    _Static_assert((int)COUNT == FILES_FD + 1 && (int)COUNT < HIGH_FD, "each has its place");
+    _Static_assert((int)COUNT == FILES_FD + 1 && (int)COUNT == HIGH_FD, "each has its place");
     for (int i = 0; i < COUNT; i++) {
         high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, HIGH_FD);
         if (high[i] < 0) {
@@ -36,9 +37,6 @@ static bool place_descriptors(const struct ft_run_become *become)
     bool is_done = true;
     for (int i = 0; i < COUNT; i++) {
         is_done = is_done && dup2(high[i], i) >= 0;
-    }
-    for (int fd = COUNT; is_done && fd < HIGH_FD; fd++) {
-        close(fd);
     }
     /* The copies close themselves; so must what the caller left open, or its readers would wait for us. */
     if (syscall(SYS_close_range, HIGH_FD, ~0U, 0) < 0) {
@@ -83,19 +81,22 @@ void ft_run_become_environment(struct ft_environment *environment, const char *l
 void ft_run_become(const struct ft_run_become *become, char *const *environment)
 {
     const struct ft_run_daemon_options *options = become->options;
-    char settings[8][PATH_MAX + 32];
-    const char *argv[3 + 2 * 8 + 1] = {options->program, "--set", "private=yes"};
-    snprintf(settings[0], sizeof(settings[0]), "socket=%s", options->socket);
-    snprintf(settings[1], sizeof(settings[1]), "spool_dir=%s", options->spool);
-    snprintf(settings[2], sizeof(settings[2]), "command=%s", options->command ? options->command : "");
-    snprintf(settings[3], sizeof(settings[3]), "ready_fd=%d", READY_FD);
-    snprintf(settings[4], sizeof(settings[4]), "hold_fd=%d", HOLD_FD);
-    snprintf(settings[5], sizeof(settings[5]), "files_fd=%d", FILES_FD);
-    snprintf(settings[6], sizeof(settings[6]), "follow_clean_env=%s", options->follows_clean_env ? "yes" : "no");
-    snprintf(settings[7], sizeof(settings[7]), "killed_by=%s", become->killed_by);
-    for (int i = 0; i < 8; i++) {
-        argv[3 + 2 * i] = "--set";
-        argv[4 + 2 * i] = settings[i];
+    char *settings[] = {
+        ft_cli_strdup("private=yes"),
+        ft_cli_format("socket=%s", options->socket),
+        ft_cli_format("spool_dir=%s", options->spool),
+        ft_cli_format("command=%s", options->command ? options->command : ""),
+        ft_cli_format("ready_fd=%d", READY_FD),
+        ft_cli_format("hold_fd=%d", HOLD_FD),
+        ft_cli_format("files_fd=%d", FILES_FD),
+        ft_cli_format("follow_clean_env=%s", options->follows_clean_env ? "yes" : "no"),
+        ft_cli_format("killed_by=%s", become->killed_by),
+    };
+    enum { COUNT = sizeof(settings) / sizeof(settings[0]) };
+    const char *argv[1 + 2 * COUNT + 1] = {options->program};
+    for (int i = 0; i < COUNT; i++) {
+        argv[1 + 2 * i] = "--set";
+        argv[2 + 2 * i] = settings[i];
     }
     setsid();
     reset_signals();

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "client/cli/cli.h"
+
 static const int ignored[] = {SIGINT, SIGQUIT}, passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 enum {
@@ -62,6 +64,11 @@ static void wait_for_end(pid_t pid, const sigset_t *waited, struct ft_run_daemon
     }
 }
 
+int ft_run_child_status_of(int exec_error)
+{
+    return exec_error == ENOENT ? 127 : 126;
+}
+
 void ft_run_child_reap(struct ft_run_child *child)
 {
     int status = 0;
@@ -70,7 +77,7 @@ void ft_run_child_reap(struct ft_run_child *child)
         ended = waitpid(child->pid, &status, 0);
     } while (ended < 0 && errno == EINTR);
     if (child->exec_error) {
-        child->status = child->exec_error == ENOENT ? 127 : 126;
+        child->status = ft_run_child_status_of(child->exec_error);
     } else if (ended != child->pid) {
         child->status = 1;
     } else {
@@ -82,6 +89,7 @@ static _Noreturn void become_command(char *const *argv, char *const *environment
                                      int error_fd)
 {
     give_back_signals(signals);
+    ft_cli_give_back_file_limit();
     execvpe(argv[0], argv, environment);
     int error = errno;
     (void)!write(error_fd, &error, sizeof(error));

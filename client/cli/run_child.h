@@ -19,9 +19,13 @@ struct ft_run_child {
 
 /*
  * Runs it to its end, but leaves it to be waited for: as long as it is not, the daemon can read from /proc how it ended
- * and what the kernel counted. A daemon that is killed meanwhile is followed by another. 0, or -errno where not even a process could be made.
+ * and what the kernel counted. A daemon that is killed meanwhile is followed by another. 0, or -errno where not even a
+ * process could be made.
  */
 int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment, struct ft_run_daemon *daemon);
 void ft_run_child_reap(struct ft_run_child *child);
+
+/* As a shell's, of a command whose exec failed. */
+int ft_run_child_status_of(int exec_error);
 
 #endif

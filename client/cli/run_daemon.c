@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 #include "client/cli/run_become.h"
 
 /* One that is killed again and again is no help. */
-enum { READY_MS = 20000, FOLLOWERS_MAX = 5 };
+enum { READY_MS = 20000, FOLLOWERS_MAX = 5, LINE_BYTES = 512 };
 
 static void set_status_text(char *text, size_t bytes, int status)
 {
@@ -58,6 +59,14 @@ static pid_t wait_for(pid_t pid, int *status)
     return waited;
 }
 
+/* What keeps even the log empty; "" nothing. */
+static const char *why_silent(void)
+{
+    struct rlimit size;
+    bool is_small = getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_max < LINE_BYTES;
+    return is_small ? "files may not grow (ulimit -f)" : "";
+}
+
 /* Waits for the byte; the daemon's end or the deadline otherwise. */
 static int wait_until_ready(const struct ft_run_daemon *daemon, int ready_fd, char *error, unsigned error_bytes)
 {
@@ -70,7 +79,7 @@ static int wait_until_ready(const struct ft_run_daemon *daemon, int ready_fd, ch
     if (polled > 0 && read(ready_fd, &byte, 1) == 1 && byte == 'R') {
         return 0;
     }
-    char line[512], how[128] = "it did not start within 20 s";
+    char line[LINE_BYTES], how[128] = "it did not start within 20 s";
     int status = 0;
     if (polled == 0) {
         kill(daemon->pid, SIGKILL);
@@ -79,7 +88,8 @@ static int wait_until_ready(const struct ft_run_daemon *daemon, int ready_fd, ch
         set_status_text(how, sizeof(how), status);
     }
     read_last_line(daemon->log, line, sizeof(line));
-    snprintf(error, error_bytes, "cannot start flowtapd: %s%s%s", how, line[0] ? ": " : "", line);
+    const char *why = line[0] ? line : why_silent();
+    snprintf(error, error_bytes, "cannot start flowtapd: %s%s%s", how, why[0] ? ": " : "", why);
     return -EIO;
 }
 
@@ -175,7 +185,7 @@ void ft_run_daemon_look(struct ft_run_daemon *daemon)
 /* What is to be said of how it went; "" nothing. */
 static void tell(const struct ft_run_daemon *daemon, bool has_failed, char *error, unsigned error_bytes)
 {
-    char how[128], line[512] = "", see[PATH_MAX + 16] = "";
+    char how[128], line[LINE_BYTES] = "", see[PATH_MAX + 16] = "";
     struct stat st;
     error[0] = '\0';
     set_status_text(how, sizeof(how), daemon->status);
