@@ -114,7 +114,7 @@ static int is_worth_another(void)
     return 1;
 }
 
-static void look_at_all(iterate *all)
+static void look_at_all_undisturbed(iterate *all)
 {
     struct survey survey = {0};
     int is_final = is_all_relocated();
@@ -139,6 +139,14 @@ static void look_at_all(iterate *all)
             levels_are_unsure = 1;
     }
     ft_sys(SYS_munmap, made, bytes);
+}
+
+/* No handler comes meanwhile: it might hold this thread, and with it ld.so's lock, until another thread goes on. */
+static void look_at_all(iterate *all)
+{
+    uint64_t before = ft_block_signals();
+    look_at_all_undisturbed(all);
+    ft_unblock_signals(before);
 }
 
 /* What one look of ld.so is for. */
