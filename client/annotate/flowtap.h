@@ -163,7 +163,7 @@ void flowtap_counter_double(const char *category, const char *name, double value
  * anew or cleared. What a thread has begun before another one sets a tag of the process keeps the tags that held then.
  * Forked children begin with the tags of the thread that forked and of the process. Tags of a process also stand with the
  * process itself: its metadata. "key=value" has at most 254 bytes; a key has no "=". 16 of a thread and 16 of the process
- * are kept. An empty value or NULL clears.
+ * are kept. An empty value or NULL clears. A span has the thread's tags that hold where it ends.
  */
 void flowtap_tag(const char *key, const char *value);
 void flowtap_tag_integer(const char *key, int64_t value);

@@ -2,6 +2,7 @@
 """The Python package, built offline, with its extension and without: the trace gives back what it gave."""
 
 import collections
+import re
 import shutil
 import sys
 import tempfile
@@ -53,6 +54,15 @@ def test_its_examples_are_true(package, tap):
     code = "import doctest, flowtap, sys; done = doctest.testmod(flowtap); sys.exit(done.failed or not done.attempted)"
     done = tap.plain([sys.executable, "-c", code], env=harness.clean_environment(PYTHONPATH=package[0]))
     assert done.returncode == 0, done.stdout.decode()
+
+
+def test_the_readmes_example_is_true(package, tap):
+    """A span has the tags that hold where it ends."""
+    (code,) = re.findall(r"^```python\n(import flowtap  .*?)^```$", (harness.REPO / "README.md").read_text(), re.M | re.S)
+    code = "loader, train = [1, 2], print\n" + code.replace("def save(): ...", "def save(): ...\nsave()")
+    trace = tap.run([sys.executable, "-c", code], env={"PYTHONPATH": package[0]})
+    assert [(e["cat"], e["args"], e["tags"]) for e in trace.events(name="step")] == [("compute", {"batch": 3}, {"epoch": "1"})] * 2
+    assert len(trace.events(name="fetch")) >= 2 and len(trace.events(name="save")) == 1
 
 
 def test_spans_and_their_arguments(traced):

@@ -108,6 +108,8 @@ def _check(tags: Dict[str, Any]) -> None:
 def tag(**tags: Any) -> _Tagged:
     """Tags hold for everything that this thread does from here on, calls too, until they are set anew; None clears.
 
+    A span has those that hold where it ends: in one ``with`` the tag stands before the span.
+
     As a context manager: until its end, when those from before hold again. Forked children begin with them; for children
     that are started otherwise see inherit().
 
