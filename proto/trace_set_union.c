@@ -51,6 +51,14 @@ static int make_maps(struct ft_set_reader *entry, bool with_files)
     return entry->processes && entry->threads && entry->files ? 0 : -ENOMEM;
 }
 
+// Of a file that is empty or cut in its header nobody knows the host: it is none more, unless there is no other.
+static bool has_host(const struct ft_set_reader *entry)
+{
+    const struct ft_trace_header *header = ft_trace_reader_header(entry->reader);
+
+    return header->host.len > 0 || header->boot_id.len > 0;
+}
+
 static int unite_host(struct ft_trace_set *set, struct ft_set_reader *entry)
 {
     const struct ft_trace_header *header = ft_trace_reader_header(entry->reader);
@@ -65,6 +73,26 @@ static int unite_host(struct ft_trace_set *set, struct ft_set_reader *entry)
         return (int)id;
     entry->host = (uint32_t)id - 1;
     return 0;
+}
+
+static int unite_hosts(struct ft_trace_set *set)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
+        if (has_host(&set->readers[i]))
+            rc = unite_host(set, &set->readers[i]);
+    }
+    for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
+        struct ft_set_reader *entry = &set->readers[i];
+        if (has_host(entry))
+            continue;
+        if (set->hosts.count > 0)
+            entry->host = 0;
+        else
+            rc = unite_host(set, entry);
+    }
+    return rc;
 }
 
 static int unite_process(struct ft_trace_set *set, uint32_t reader, uint32_t id)
@@ -289,12 +317,10 @@ static int unite_files(struct ft_trace_set *set)
 
 int ft_set_unite(struct ft_trace_set *set, bool with_files)
 {
-    int rc = 0;
+    int rc = unite_hosts(set);
 
     for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
         rc = make_maps(&set->readers[i], with_files);
-        if (rc == 0)
-            rc = unite_host(set, &set->readers[i]);
         if (rc == 0)
             rc = unite_processes(set, i);
     }

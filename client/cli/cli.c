@@ -121,11 +121,19 @@ void ft_cli_give_back_file_limit(void)
     sigaction(SIGXFSZ, &file_limit_before, NULL);
 }
 
+static int write_error; /* the first one */
+
+void ft_cli_note_write(bool is_done)
+{
+    write_error = !is_done && write_error == 0 ? errno : write_error;
+}
+
 int ft_cli_finish_output(int status)
 {
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        return ft_cli_fail("cannot write to standard output: %s", strerror(errno ? errno : EIO));
+        int error = errno ? errno : write_error;
+        return ft_cli_fail("cannot write to standard output: %s", strerror(error ? error : EIO));
     }
     return status;
 }

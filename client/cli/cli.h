@@ -30,6 +30,8 @@ bool ft_cli_decoded(int status);
 char *ft_cli_strdup(const char *text);
 char *ft_cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Remembers errno of the first write to stdout that was not done; stdio does not. */
+void ft_cli_note_write(bool is_done);
 /* Flushes stdout; `status`, or FT_STATUS_FAILED with a message where something could not be written. */
 /* A file that may not grow (ulimit -f) is an error to be told, not our end; programs that we start have it as it was. */
 void ft_cli_ignore_file_limit(void);

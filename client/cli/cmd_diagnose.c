@@ -17,7 +17,37 @@ static const struct ft_option options[] = {
      offsetof(struct values, only_checks), NULL},
 };
 
-static int print_checks(void)
+static void print_checks_json(void)
+{
+    struct ft_json json;
+    ft_json_init(&json, stdout, true);
+    ft_json_begin_object(&json);
+    ft_json_key(&json, "checks");
+    ft_json_begin_array(&json);
+    for (size_t i = 0; i < ft_diagnose_check_count; i++) {
+        ft_json_begin_object(&json);
+        ft_json_member_string(&json, "name", ft_diagnose_checks[i].name);
+        ft_json_member_string(&json, "title", ft_diagnose_checks[i].title);
+        ft_json_member_string(&json, "advice", ft_diagnose_checks[i].advice);
+        ft_json_end_object(&json);
+    }
+    ft_json_end_array(&json);
+    ft_json_key(&json, "limits");
+    ft_json_begin_array(&json);
+    for (size_t i = 0; i < FT_LIMIT_COUNT; i++) {
+        ft_json_begin_object(&json);
+        ft_json_member_string(&json, "name", ft_diagnose_limits[i].name);
+        ft_json_member_uint(&json, "value", ft_diagnose_limits[i].value);
+        ft_json_member_string(&json, "reason", ft_diagnose_limits[i].reason);
+        ft_json_end_object(&json);
+    }
+    ft_json_end_array(&json);
+    ft_json_end_object(&json);
+    ft_json_end_line(&json);
+    ft_json_flush(&json);
+}
+
+static void print_checks(void)
 {
     printf("checks:\n");
     for (size_t i = 0; i < ft_diagnose_check_count; i++) {
@@ -28,7 +58,6 @@ static int print_checks(void)
         printf("  %-18s %10" PRIu64 "  %s\n", ft_diagnose_limits[i].name, ft_diagnose_limits[i].value,
                ft_diagnose_limits[i].reason);
     }
-    return FT_STATUS_DONE;
 }
 
 static void report(const struct values *values, const struct ft_strings *operands, const struct ft_trace_set *set)
@@ -57,7 +86,8 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
     const struct values *values = values_untyped;
     struct ft_trace_set *set;
     if (values->only_checks) {
-        return ft_cli_finish_output(print_checks());
+        values->as_json ? print_checks_json() : print_checks();
+        return ft_cli_finish_output(FT_STATUS_DONE);
     }
     if (operands->count == 0) {
         return ft_cli_fail_usage("which trace? name a file or a folder");

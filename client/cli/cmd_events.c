@@ -22,7 +22,7 @@ struct values {
     bool with_stats;
 };
 
-static const struct values defaults = {.format = "text", .limit = UINT64_MAX, .top = UINT64_MAX};
+static const struct values defaults = {.limit = UINT64_MAX, .top = UINT64_MAX};
 
 static const struct ft_option options[] = {
     {FT_OPTION_CHOICE, 0, "format", "FORMAT", "text (default), json (one object a line) or csv",
@@ -46,9 +46,10 @@ static enum ft_event_form form_of(const struct values *values)
     if (values->as_json) {
         return FT_EVENT_DOCUMENT;
     }
-    return strcmp(values->format, "json") == 0  ? FT_EVENT_LINES
-           : strcmp(values->format, "csv") == 0 ? FT_EVENT_CSV
-                                                : FT_EVENT_TEXT;
+    if (!values->format || strcmp(values->format, "text") == 0) {
+        return FT_EVENT_TEXT;
+    }
+    return strcmp(values->format, "csv") == 0 ? FT_EVENT_CSV : FT_EVENT_LINES;
 }
 
 /* How many rows are wanted. */
@@ -250,6 +251,9 @@ static int wish_of(const struct values *values, struct wish *wish)
 {
     char error[128];
     memset(wish, 0, sizeof(*wish));
+    if (values->as_json && values->format) {
+        return ft_cli_fail_usage("--json is one document, --format %s another form; give one of them", values->format);
+    }
     if (!values->by && values->sort && strcmp(values->sort, "ts") != 0 && strcmp(values->sort, "t") != 0) {
         wish->has_order = ft_event_order_parse(&wish->order, values->sort, error, sizeof(error)) == 0;
         return wish->has_order ? FT_STATUS_DONE : ft_cli_fail_usage("--sort: %s", error);

@@ -126,14 +126,17 @@ static void print_header(const struct ft_screen *screen, const struct ft_trace_r
     if (header->created_ns > 0 && localtime_r(&created, &parts)) {
         strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &parts);
     }
-    fprintf(screen->out, "  format      %u.%u, written by %.*s\n", header->major, header->minor,
-            (int)header->writer.len, header->writer.len ? header->writer.data : "");
-    fprintf(screen->out, "  host        %.*s, boot %.*s, part %u\n", (int)header->host.len,
-            header->host.len ? header->host.data : "", (int)header->boot_id.len,
-            header->boot_id.len ? header->boot_id.data : "", header->part);
-    fprintf(screen->out, "  job         %.*s (%s), user %.*s\n", (int)header->job.id.len,
-            header->job.id.len ? header->job.id.data : "", ft_job_source_name(header->job.source),
-            (int)header->user.len, header->user.len ? header->user.data : "");
+    ft_screen_print_names(screen, FT_STYLE_NONE, "  format      %u.%u, written by %.*s", header->major, header->minor,
+                          (int)header->writer.len, header->writer.len ? header->writer.data : "");
+    fputc('\n', screen->out);
+    ft_screen_print_names(screen, FT_STYLE_NONE, "  host        %.*s, boot %.*s, part %u", (int)header->host.len,
+                          header->host.len ? header->host.data : "", (int)header->boot_id.len,
+                          header->boot_id.len ? header->boot_id.data : "", header->part);
+    fputc('\n', screen->out);
+    ft_screen_print_names(screen, FT_STYLE_NONE, "  job         %.*s (%s), user %.*s", (int)header->job.id.len,
+                          header->job.id.len ? header->job.id.data : "", ft_job_source_name(header->job.source),
+                          (int)header->user.len, header->user.len ? header->user.data : "");
+    fputc('\n', screen->out);
     fprintf(screen->out, "  created     %s\n", when);
     fprintf(screen->out, "  clock       times are right within %s\n",
             ft_units_time(&text, header->clock_error_ns > INT64_MAX ? INT64_MAX : (int64_t)header->clock_error_ns));
@@ -145,8 +148,8 @@ static void print_sizes(const struct ft_screen *screen, const struct ft_trace_re
     struct ft_unit_text bytes, count;
     uint64_t events = ft_trace_reader_events(reader);
     ft_trace_reader_frames(reader, frames);
-    fprintf(screen->out, "  size        %s, %s events", ft_units_bytes(&bytes, ft_trace_reader_size(reader)),
-            ft_units_count(&count, events));
+    fprintf(screen->out, "  size        %s, %s", ft_units_bytes(&bytes, ft_trace_reader_size(reader)),
+            ft_units_counted(&count, events, "event", "events"));
     if (events) {
         fprintf(screen->out, ", %.2f bytes an event", bytes_per_event(ft_trace_reader_size(reader), events));
     }
@@ -169,7 +172,8 @@ static void print_text(const struct ft_trace_set *set)
         const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
         size_t count;
         const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
-        ft_screen_print(&screen, FT_STYLE_TITLE, "%s\n", ft_trace_reader_path(reader));
+        ft_screen_print_names(&screen, FT_STYLE_TITLE, "%s", ft_trace_reader_path(reader));
+        fputc('\n', screen.out);
         print_header(&screen, reader);
         print_sizes(&screen, reader);
         for (size_t i = 0; i < count; i++) {

@@ -92,10 +92,12 @@ static void print_text(const ProtobufCMessage *reply, const char *socket)
     ft_screen_print(&screen, FT_STYLE_TITLE, "flowtapd %s, process %u, mode %s, up %s\n", status->version, status->pid,
                     status->mode, ft_units_time(&uptime, (int64_t)(status->uptime_ns & INT64_MAX)));
     char *spool = ft_text_escape((const char *)status->spool_dir.data, status->spool_dir.len, FT_TEXT_SHOW);
-    fprintf(screen.out, "  socket  %s\n  spool   %s\n", socket, spool);
+    ft_screen_print_names(&screen, FT_STYLE_NONE, "  socket  %s", socket);
+    fprintf(screen.out, "\n  spool   %s\n", spool);
     free(spool);
     for (size_t i = 0; i < status->n_troubles; i++) {
-        ft_screen_print(&screen, FT_STYLE_WARN, "  trouble %s\n", status->troubles[i]);
+        ft_screen_print_names(&screen, FT_STYLE_WARN, "  trouble %s", status->troubles[i]);
+        fputc('\n', screen.out);
     }
     print_numbers(&screen, "Now", status->gauges, status->n_gauges);
     print_numbers(&screen, "Since it began", status->counters, status->n_counters);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* flowtap summary: the job at a glance. */
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "client/cli/cli.h"
@@ -22,7 +23,7 @@ static const struct ft_option options[] = {
     {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
     {FT_OPTION_FLAG, 'q', "quick", NULL, "what the heads of blocks hold alone: calls, bytes, sums of times, at once",
      offsetof(struct values, is_quick), NULL},
-    {FT_OPTION_COUNT, 'n', "top", "N", "rows of the tables of files, calls and processes (default: 5)",
+    {FT_OPTION_COUNT, 'n', "top", "N", "rows of the tables of files, calls and processes; 0: all (default: 5)",
      offsetof(struct values, top), NULL},
     {FT_OPTION_STRING, 'b', "by", "KEY,...",
      "also the figures of each group of events: tags such as epoch, or host, job, user, exe, pid, rank, cat, name",
@@ -148,7 +149,7 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
     const struct values *values = values_untyped;
     struct ft_summary_look look = {.as_json = values->as_json,
                                    .is_quick = values->is_quick,
-                                   .top = values->top,
+                                   .top = values->top > 0 && values->top < SIZE_MAX ? (size_t)values->top : SIZE_MAX,
                                    .where = values->where,
                                    .with_stats = values->with_stats};
     struct ft_group_keys keys;

@@ -54,6 +54,11 @@ static void print_text(const struct ft_timeline *timeline, const struct ft_trace
         ft_report_print_unseen(screen, state, left_out);
         return;
     }
+    if (timeline->start_ns == 0 && timeline->end_ns == 0) {
+        fputs("nothing to report: no event is chosen\n", stdout);
+        ft_report_print_unseen(screen, state, left_out);
+        return;
+    }
     ft_timeline_print_text(timeline, screen, look);
     if (timeline->profiled) {
         printf("Of %s events there are sums alone: each is spread over the time in which its events were.\n",

@@ -89,14 +89,15 @@ static void draw(const struct view *view)
     }
     ft_screen_print(&screen, FT_STYLE_TITLE, "flowtap top");
     if (view->now.answer) {
-        fprintf(screen.out, "  %.*s, by %s, highest %s first\n", (int)view->now.answer->host.len,
-                view->now.answer->host.len ? (const char *)view->now.answer->host.data : "", ft_top_view_name(view->of),
-                ft_top_key_name(view->key));
-    } else {
-        fputc('\n', screen.out);
+        ft_screen_print_names(&screen, FT_STYLE_NONE, "  %.*s, by %s, highest %s first",
+                              (int)view->now.answer->host.len,
+                              view->now.answer->host.len ? (const char *)view->now.answer->host.data : "",
+                              ft_top_view_name(view->of), ft_top_key_name(view->key));
     }
+    fputc('\n', screen.out);
     if (view->error) {
-        ft_screen_print(&screen, FT_STYLE_WARN, "%s: %s\n", view->socket, ft_ask_explain(view->error));
+        ft_screen_print_names(&screen, FT_STYLE_WARN, "%s: %s", view->socket, ft_ask_explain(view->error));
+        fputc('\n', screen.out);
     } else {
         fputc('\n', screen.out);
     }

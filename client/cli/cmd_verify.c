@@ -74,8 +74,9 @@ static void check_file(struct output *output, const struct ft_trace_reader *read
         ft_json_begin_array(output->json);
     } else {
         struct ft_unit_text events;
-        ft_screen_print(output->screen, FT_STYLE_TITLE, "%s", path);
-        fprintf(output->screen->out, ": %s events\n", ft_units_count(&events, ft_trace_reader_events(reader)));
+        ft_screen_print_names(output->screen, FT_STYLE_TITLE, "%s", path);
+        fprintf(output->screen->out, ": %s\n",
+                ft_units_counted(&events, ft_trace_reader_events(reader), "event", "events"));
     }
     tell(&of_file, problems, count);
     check_blocks(&of_file, reader, decoder, 0, blocks, block_count, progress);
@@ -143,7 +144,8 @@ static void tell_unreadable(struct output *output, const struct ft_trace_set *se
         if (output->json) {
             ft_json_text(output->json, paths[i], strlen(paths[i]));
         } else {
-            fprintf(output->screen->out, "%s: not readable as a trace\n", paths[i]);
+            ft_screen_print_names(output->screen, FT_STYLE_NONE, "%s: not readable as a trace", paths[i]);
+            fputc('\n', output->screen->out);
         }
     }
 }

@@ -89,7 +89,9 @@ void ft_diagnose_print_text(const struct ft_diagnose *diagnose, const struct ft_
                 finding->check->saves_wall ? "of the wall time" : "summed over all threads");
         print_files(diagnose, finding, &screen);
         print_processes(diagnose, finding, &screen);
-        fprintf(out, "  What helps: %s.\n  Closer: %s\n", finding->check->advice, finding->command);
+        fprintf(out, "  What helps: %s.\n", finding->check->advice);
+        ft_screen_print_names(&screen, FT_STYLE_NONE, "  Closer: %s", finding->command);
+        fputc('\n', out);
     }
     fputs(state.dropped || state.gap_count || state.unclosed ? "\n" : "", out);
     ft_report_print_unseen(&screen, state, 0);

@@ -5,6 +5,7 @@
 
 #include "client/cli/cli.h"
 #include "client/cli/diagnose.h"
+#include "client/cli/text.h"
 
 bool ft_diagnose_is_share(uint64_t part, uint64_t whole, enum ft_diagnose_limit percent)
 {
@@ -35,8 +36,36 @@ void ft_diagnose_add_file(struct ft_diagnose_finding *finding, struct ft_diagnos
     finding->file_count += finding->file_count < FT_DIAGNOSE_FILES_MAX;
 }
 
+/* $'...', which bash, zsh, ksh and POSIX.1-2024's sh know: what a terminal must not get is \OOO there. */
+static char *quote_controls(const char *text)
+{
+    char *word = ft_cli_alloc(4 * strlen(text) + 4), *at = word;
+    at += sprintf(at, "$'");
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte < 0x20 || byte >= 0x7f) {
+            at += sprintf(at, "\\%03o", byte);
+        } else {
+            at += sprintf(at, byte == '\'' || byte == '\\' ? "\\%c" : "%c", byte);
+        }
+    }
+    *at = '\'';
+    return word;
+}
+
+static bool has_controls(const char *text)
+{
+    char *shown = ft_text_escape(text, strlen(text), FT_TEXT_SHOW);
+    bool is_changed = strcmp(shown, text) != 0;
+    free(shown);
+    return is_changed;
+}
+
 char *ft_diagnose_shell_word(const char *text)
 {
+    if (has_controls(text)) {
+        return quote_controls(text);
+    }
     char *word = ft_cli_alloc(4 * strlen(text) + 3), *at = word;
     *at++ = '\'';
     for (; *text; text++) {

@@ -66,8 +66,9 @@ static void print_line(const struct ft_screen *screen, const struct ft_finding *
 {
     static const enum ft_style styles[] = {FT_STYLE_DIM, FT_STYLE_NONE, FT_STYLE_WARN};
     ft_screen_print(screen, styles[finding->severity], "%s", severity_names[finding->severity]);
-    fprintf(screen->out, ": %s: %s%s%s\n", finding->check, finding->what, finding->advice ? "; " : "",
-            finding->advice ? finding->advice : "");
+    ft_screen_print_names(screen, FT_STYLE_NONE, ": %s: %s%s%s", finding->check, finding->what,
+                          finding->advice ? "; " : "", finding->advice ? finding->advice : "");
+    fputc('\n', screen->out);
 }
 
 /* Problems first; where there is none, the last check's word says that all is well. */

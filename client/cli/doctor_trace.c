@@ -45,6 +45,18 @@ static const struct {
          "restart the daemon, do not stop it, while jobs run; of one that was killed the kernel's log may know (memory)"},
 };
 
+/* Of one kind there may be reasons that want another word. */
+static const struct {
+    enum ft_gap kind;
+    const char *reason; /* a part of it */
+    const char *what, *advice;
+} reason_rows[] = {
+    {FT_GAP_ENV_CLEANED, "turns tracing off", "was started with tracing switched off",
+     "start it without FLOWTAP=0 and FLOWTAP_MODE=off to see it"},
+    {FT_GAP_ENV_CLEANED, "did not fit", "was started without Flowtap's variables",
+     "give it fewer or shorter arguments and variables, or a larger ulimit -s"},
+};
+
 static const struct {
     const char *what, *advice;
 } cause_rows[FT_CAUSE_COUNT] = {
@@ -57,6 +69,21 @@ static const struct {
     [FT_CAUSE_CAPPED] = {"were beyond a quota", "raise it in flowtapd.conf"},
     [FT_CAUSE_CORRUPT] = {"were not readable in the process's memory", "look for a program that overwrites its memory"},
 };
+
+static void word_gap(const struct ft_job_gap *gap, const char **what, const char **advice)
+{
+    bool is_known = gap->kind < FT_GAP_END && gap_rows[gap->kind].what;
+    *what = is_known ? gap_rows[gap->kind].what : "could not be seen";
+    *advice = is_known ? gap_rows[gap->kind].advice : "read it with a newer flowtap";
+    for (size_t i = 0; i < sizeof(reason_rows) / sizeof(reason_rows[0]); i++) {
+        const char *part = reason_rows[i].reason;
+        if (gap->kind == reason_rows[i].kind && gap->reason.len > 0 &&
+            memmem(gap->reason.data, gap->reason.len, part, strlen(part))) {
+            *what = reason_rows[i].what;
+            *advice = reason_rows[i].advice;
+        }
+    }
+}
 
 /* One line for each program and reason, however many processes ran it. */
 static void tell_gaps(struct ft_doctor *doctor, const struct ft_job *job)
@@ -77,15 +104,15 @@ static void tell_gaps(struct ft_doctor *doctor, const struct ft_job *job)
     }
     for (size_t at = 0; at < map.count; at++) {
         const struct ft_job_gap *gap = &job->gaps[firsts[at]];
-        bool is_known = gap->kind < FT_GAP_END && gap_rows[gap->kind].what;
+        const char *what, *advice;
+        word_gap(gap, &what, &advice);
         char *exe = gap->exe.len ? ft_cli_format("%.*s", (int)gap->exe.len, gap->exe.data) : NULL;
-        ft_doctor_problem(doctor, exe, is_known ? gap_rows[gap->kind].advice : "read it with a newer flowtap",
-                          "%s %s (gap %s, %" PRIu64 " times%s%.*s)",
+        ft_doctor_problem(doctor, exe, advice, "%s %s (gap %s, %" PRIu64 " times%s%.*s)",
                           exe                                  ? exe
                           : gap->kind == FT_GAP_DAEMON_STOPPED ? "what ran"
                                                                : "a program",
-                          is_known ? gap_rows[gap->kind].what : "could not be seen", ft_gap_name(gap->kind), counts[at],
-                          gap->reason.len ? ": " : "", (int)gap->reason.len, gap->reason.len ? gap->reason.data : "");
+                          what, ft_gap_name(gap->kind), counts[at], gap->reason.len ? ": " : "", (int)gap->reason.len,
+                          gap->reason.len ? gap->reason.data : "");
         free(exe);
     }
     free(counts);
@@ -104,9 +131,11 @@ static void tell_dropped(struct ft_doctor *doctor, const struct ft_job *job)
         }
     }
     if (job->names_lost > 0) {
-        ft_doctor_problem(doctor, NULL, "narrow it by --include or --exclude",
-                          "%" PRIu64 " names of files were lost: they came faster than the daemon could take them",
-                          job->names_lost);
+        ft_doctor_note(doctor, NULL, "look for events without a path; narrow it by --include or --exclude",
+                       "%" PRIu64
+                       " times there was no room for a name: it is told again with the next event that wants it, "
+                       "and what came in between may name no file",
+                       job->names_lost);
     }
 }
 

@@ -107,9 +107,14 @@ void ft_event_print_json(struct ft_json *json, const struct ft_event_facts *fact
     ft_json_end_object(json);
 }
 
-void ft_event_print_csv_text(FILE *out, struct ft_bytes bytes)
+static char *csv_escaped(struct ft_bytes bytes)
 {
-    char *text = ft_text_escape(bytes.len ? bytes.data : "", bytes.len, FT_TEXT_CSV);
+    return ft_text_escape(bytes.len ? bytes.data : "", bytes.len, FT_TEXT_CSV);
+}
+
+/* One field of what is escaped. */
+static void csv_field(FILE *out, const char *text)
+{
     if (!strpbrk(text, ",\"")) {
         fputs(text, out);
     } else {
@@ -120,6 +125,12 @@ void ft_event_print_csv_text(FILE *out, struct ft_bytes bytes)
         }
         fputc('"', out);
     }
+}
+
+void ft_event_print_csv_text(FILE *out, struct ft_bytes bytes)
+{
+    char *text = csv_escaped(bytes);
+    csv_field(out, text);
     free(text);
 }
 
@@ -138,6 +149,17 @@ static void csv_seconds(FILE *out, int64_t ns)
             (unsigned)(amount % 1000000000u));
 }
 
+/* Escaped, and so what would end a key or a value. */
+static char *csv_part(struct ft_bytes bytes, const char *ends)
+{
+    char *text = csv_escaped(bytes), *part = ft_cli_alloc(4 * strlen(text) + 1), *to = part;
+    for (const char *at = text; *at; at++) {
+        to += strchr(ends, *at) ? sprintf(to, "\\x%02x", (unsigned char)*at) : sprintf(to, "%c", *at);
+    }
+    free(text);
+    return part;
+}
+
 /* key=value;key=value */
 static void csv_tags(FILE *out, const struct ft_event_facts *facts)
 {
@@ -145,12 +167,14 @@ static void csv_tags(FILE *out, const struct ft_event_facts *facts)
     for (size_t i = 0; i < facts->process_tag_count + facts->context_tag_count; i++) {
         const struct ft_tag *tag =
             i < facts->process_tag_count ? &facts->process_tags[i] : &facts->context_tags[i - facts->process_tag_count];
-        char *longer = ft_cli_format("%s%s%.*s=%.*s", joined, i ? ";" : "", (int)tag->key.len, tag->key.data,
-                                     (int)tag->value.len, tag->value.data);
+        char *key = csv_part(tag->key, "=;"), *value = csv_part(tag->value, ";");
+        char *longer = ft_cli_format("%s%s%s=%s", joined, i ? ";" : "", key, value);
+        free(key);
+        free(value);
         free(joined);
         joined = longer;
     }
-    ft_event_print_csv_text(out, FT_BYTES(joined));
+    csv_field(out, joined);
     free(joined);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/cli.h"
 #include "client/cli/text.h"
 
 enum { PRETTY_DEPTH = 2 };
@@ -18,7 +19,7 @@ void ft_json_init(struct ft_json *json, FILE *out, bool is_pretty)
 
 void ft_json_flush(struct ft_json *json)
 {
-    fwrite_unlocked(json->buffer, 1, json->used, json->out);
+    ft_cli_note_write(fwrite_unlocked(json->buffer, 1, json->used, json->out) == json->used);
     json->used = 0;
 }
 
@@ -28,7 +29,7 @@ static void put(struct ft_json *json, const char *bytes, size_t count)
         ft_json_flush(json);
     }
     if (count > sizeof(json->buffer)) {
-        fwrite_unlocked(bytes, 1, count, json->out);
+        ft_cli_note_write(fwrite_unlocked(bytes, 1, count, json->out) == count);
         return;
     }
     memcpy(json->buffer + json->used, bytes, count);

@@ -51,7 +51,7 @@ static void shorten(char **line)
     while (bytes > 0 && ((unsigned char)(*line)[bytes] & 0xc0u) == 0x80u) {
         bytes--;
     }
-    char *shorter = ft_cli_format("%.*s…", (int)bytes, *line);
+    char *shorter = ft_cli_format("%.*s%s", (int)bytes, *line, ft_text_locale_is_utf8() ? "…" : "...");
     free(*line);
     *line = shorter;
 }

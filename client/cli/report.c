@@ -190,8 +190,9 @@ void ft_report_print_empty(const struct ft_trace_set *set, FILE *out)
         fputs("nothing to report: no event names a file\n", out);
         return;
     }
-    char *why = ft_report_why_empty(set);
-    fprintf(out, "0 events, because %s\n", why);
+    char *why = ft_report_why_empty(set), *shown = ft_text_escape(why, strlen(why), FT_TEXT_SHOW);
+    fprintf(out, "0 events, because %s\n", shown);
+    free(shown);
     free(why);
 }
 
@@ -213,8 +214,8 @@ void ft_report_print_left_out(const struct ft_screen *screen, uint64_t profiled,
                         ft_units_count(&count, profiled));
     }
     if (dropped) {
-        ft_screen_print(screen, FT_STYLE_WARN, "%s events were dropped and are not in it.\n",
-                        ft_units_count(&count, dropped));
+        ft_screen_print(screen, FT_STYLE_WARN, "%s not in it.\n",
+                        ft_units_counted(&count, dropped, "event was dropped and is", "events were dropped and are"));
     }
 }
 
@@ -242,8 +243,8 @@ void ft_report_print_gap_count(const struct ft_screen *screen, size_t gap_count)
 {
     struct ft_unit_text count;
     if (gap_count) {
-        ft_screen_print(screen, FT_STYLE_WARN, "%s %s: not all could be seen (`flowtap processes` tells what).\n",
-                        ft_units_count(&count, gap_count), gap_count == 1 ? "gap" : "gaps");
+        ft_screen_print(screen, FT_STYLE_WARN, "%s: not all could be seen (`flowtap processes` tells what).\n",
+                        ft_units_counted(&count, gap_count, "gap", "gaps"));
     }
 }
 

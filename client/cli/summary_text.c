@@ -73,7 +73,8 @@ static void print_sum(const struct ft_screen *screen, const char *label, const s
     if (has_bytes) {
         fprintf(screen->out, "%s in ", ft_units_bytes(&bytes, sum->bytes));
     }
-    fprintf(screen->out, "%s calls, %s", ft_units_count(&count, sum->count), ft_units_time(&time, time_ns));
+    fprintf(screen->out, "%s, %s", ft_units_counted(&count, sum->count, "call", "calls"),
+            ft_units_time(&time, time_ns));
     if (has_bytes && sum->bytes && time_ns) {
         fprintf(screen->out, ", %s", ft_units_rate(&rate, sum->bytes, time_ns));
     }
@@ -82,7 +83,8 @@ static void print_sum(const struct ft_screen *screen, const char *label, const s
 
 static void print_app(const struct ft_screen *screen, const struct ft_sweep *sweep)
 {
-    struct ft_unit_text app, compute, lone;
+    struct ft_unit_text app, compute, lone, data, waiting;
+    int64_t data_ns = sweep->totals.total_ns[FT_SWEEP_APP_IO];
     if (sweep->totals.total_ns[FT_SWEEP_APP] == 0) {
         return;
     }
@@ -91,6 +93,10 @@ static void print_app(const struct ft_screen *screen, const struct ft_sweep *swe
             ft_units_time(&app, sweep->totals.total_ns[FT_SWEEP_APP]),
             ft_units_time(&compute, sweep->totals.total_ns[FT_SWEEP_COMPUTE]),
             ft_units_time(&lone, sweep->totals.total_ns[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns));
+    if (data_ns > 0) {
+        fprintf(screen->out, "%*s%s in those of io and data, %s of it not overlapped by computing\n", LABEL_WIDTH, "",
+                ft_units_time(&data, data_ns), ft_units_time(&waiting, data_ns - sweep->totals.app_io_and_compute_ns));
+    }
 }
 
 static void add_time(struct ft_table *table, uint64_t ns)
@@ -182,9 +188,9 @@ static void print_processes(const struct ft_screen *screen, const struct ft_summ
     size_t task_count = summary->job.coverage.tasks, thread_count = summary->job.thread_count;
     fputc('\n', screen->out);
     print_label(screen, "Processes");
-    fprintf(screen->out, "%s %s, %s %s, %s events\n", ft_units_count(&tasks, task_count),
-            task_count == 1 ? "process" : "processes", ft_units_count(&threads, thread_count),
-            thread_count == 1 ? "thread" : "threads", ft_units_count(&events, summary->job.emitted));
+    fprintf(screen->out, "%s, %s, %s\n", ft_units_counted(&tasks, task_count, "process", "processes"),
+            ft_units_counted(&threads, thread_count, "thread", "threads"),
+            ft_units_counted(&events, summary->job.emitted, "event", "events"));
 }
 
 static void print_gap(const struct ft_screen *screen, const struct ft_job_gap *gap)
@@ -210,15 +216,14 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_summary
     struct ft_unit_text number;
     enum ft_style style = job->dropped || job->gap_count || summary->state.is_partial ? FT_STYLE_WARN : FT_STYLE_NONE;
     print_label(screen, "Not seen");
-    ft_screen_print(screen, style, "%s events dropped", ft_units_count(&number, job->dropped));
+    ft_screen_print(screen, style, "%s dropped", ft_units_counted(&number, job->dropped, "event", "events"));
     for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
         if (job->dropped_by_cause[cause]) {
             ft_screen_print(screen, style, ", %s %s", ft_cause_name(cause),
                             ft_units_count(&number, job->dropped_by_cause[cause]));
         }
     }
-    ft_screen_print(screen, style, "; %s %s", ft_units_count(&number, job->gap_count),
-                    job->gap_count == 1 ? "gap" : "gaps");
+    ft_screen_print(screen, style, "; %s", ft_units_counted(&number, job->gap_count, "gap", "gaps"));
     ft_screen_print(screen, style, "%s\n", summary->state.is_partial ? "; the trace is partial" : "");
     if (summary->state.unclosed) {
         fprintf(screen->out, "%*s", LABEL_WIDTH, "");
@@ -246,8 +251,9 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     ft_screen_print(&screen, FT_STYLE_TITLE, "flowtap: %s\n\n", look->title);
     if (summary->job.emitted == 0 && summary->job.stored == 0) {
         char *why = look->why_empty ? ft_cli_strdup(look->why_empty) : ft_report_why_empty(summary->set);
-        ft_screen_print(&screen, FT_STYLE_WARN, "0 events, because %s (`%s` says more)\n\n", why,
-                        look->doctor ? look->doctor : "flowtap doctor --trace PATH");
+        ft_screen_print_names(&screen, FT_STYLE_WARN, "0 events, because %s (`%s` says more)", why,
+                              look->doctor ? look->doctor : "flowtap doctor --trace PATH");
+        fputs("\n\n", out);
         free(why);
     }
     print_chosen(&screen, summary);

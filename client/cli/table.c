@@ -21,7 +21,7 @@ void ft_screen_init(struct ft_screen *screen, FILE *out)
         return;
     }
     struct winsize size;
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) {
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
         screen->columns = size.ws_col;
     }
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
@@ -47,6 +47,20 @@ void ft_screen_print(const struct ft_screen *screen, enum ft_style style, const 
     if (is_styled) {
         fputs("\033[0m", screen->out);
     }
+}
+
+void ft_screen_print_names(const struct ft_screen *screen, enum ft_style style, const char *format, ...)
+{
+    va_list arguments;
+    char *text = NULL;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    ft_cli_memory(length < 0 ? NULL : text);
+    char *shown = ft_text_escape(text, (size_t)length, FT_TEXT_SHOW);
+    ft_screen_print(screen, style, "%s", shown);
+    free(shown);
+    free(text);
 }
 
 void ft_table_init(struct ft_table *table, const struct ft_column *columns, size_t column_count)
@@ -102,10 +116,11 @@ static const char *skip_characters(const char *text, size_t characters)
 /* The end of a path says more than its start: a third from the front, the rest from the back. */
 static void print_cut(FILE *out, const char *text, size_t width, size_t limit, bool is_path)
 {
-    size_t front = is_path ? (limit - 1) / 3 : limit - 1, back = limit - 1 - front;
+    const char *dots = ft_text_locale_is_utf8() ? "…" : "...";
+    size_t room = limit - ft_text_width(dots), front = is_path ? room / 3 : room, back = room - front;
     const char *front_end = skip_characters(text, front);
     fwrite(text, 1, (size_t)(front_end - text), out);
-    fputs("…", out);
+    fputs(dots, out);
     fputs(skip_characters(text, width - back), out);
 }
 
@@ -117,8 +132,9 @@ static void print_cell(const struct ft_table *table, const struct ft_screen *scr
     if (table->columns[column].is_right) {
         pad(screen->out, gap);
     }
-    if (is_last && screen->columns > used + SHORTEST_CUT && width > screen->columns - used) {
-        print_cut(screen->out, text, width, screen->columns - used, table->columns[column].is_path);
+    size_t room = screen->columns > used + SHORTEST_CUT ? screen->columns - used : SHORTEST_CUT;
+    if (is_last && screen->columns > 0 && width > room) {
+        print_cut(screen->out, text, width, room, table->columns[column].is_path);
     } else {
         fputs(text, screen->out);
     }

@@ -24,6 +24,9 @@ void ft_screen_init(struct ft_screen *screen, FILE *out);
 /* Formatted text in a style. */
 void ft_screen_print(const struct ft_screen *screen, enum ft_style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same of one line, without its end, that holds names: control bytes are escaped. */
+void ft_screen_print_names(const struct ft_screen *screen, enum ft_style style, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 struct ft_column {
     const char *title;

@@ -2,6 +2,9 @@
 #include "client/cli/text.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "client/cli/cli.h"
 
@@ -100,6 +103,26 @@ char *ft_text_escape(const char *bytes, size_t count, enum ft_text_form form)
     }
     *out = '\0';
     return text;
+}
+
+static bool find_locale_is_utf8(void)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (int i = 0; i < 3; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value) {
+            const char *charset = strchr(value, '.');
+            return charset && (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
+        }
+    }
+    return false;
+}
+
+bool ft_text_locale_is_utf8(void)
+{
+    static int known; /* 1: not, 2: it is */
+    known = known ? known : 1 + find_locale_is_utf8();
+    return known == 2;
 }
 
 size_t ft_text_width(const char *text)

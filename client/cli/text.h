@@ -25,6 +25,9 @@ bool ft_text_is_utf8(const char *bytes, size_t count);
 /* A new string; release with free(). */
 char *ft_text_escape(const char *bytes, size_t count, enum ft_text_form form);
 
+/* Whether text may have characters beyond ASCII, by LC_ALL, LC_CTYPE, LANG: what is ours to choose is ASCII else. */
+bool ft_text_locale_is_utf8(void);
+
 /* Columns that `text` (valid UTF-8) takes on a terminal; wide and combining characters count one each. */
 size_t ft_text_width(const char *text);
 

@@ -9,7 +9,7 @@
 #include "client/cli/timeline.h"
 #include "client/cli/units.h"
 
-enum { PLAIN_COLUMNS = 80, MARGIN = 2, COLUMNS_MOST = 200, CATEGORIES_MOST = 12, STEPS = 8 };
+enum { PLAIN_COLUMNS = 80, MARGIN = 2, COLUMNS_LEAST = 8, COLUMNS_MOST = 200, CATEGORIES_MOST = 12, STEPS = 8 };
 
 static const char *const blocks[STEPS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 static const char *const signs[STEPS + 1] = {" ", ".", ".", ":", ":", "|", "|", "#", "#"};
@@ -122,24 +122,11 @@ static const struct figure figures[] = {
     {"Both at once", 1, overlap_share, show_share, true},
 };
 
-static bool is_utf8(void)
-{
-    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (int i = 0; i < 3; i++) {
-        const char *value = getenv(variables[i]);
-        if (value && *value) {
-            const char *charset = strchr(value, '.');
-            return charset && (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
-        }
-    }
-    return false;
-}
-
 struct ft_timeline_look ft_timeline_look(const struct ft_screen *screen)
 {
     size_t columns = screen->columns ? screen->columns : PLAIN_COLUMNS;
-    columns = columns > COLUMNS_MOST ? COLUMNS_MOST : columns;
-    return (struct ft_timeline_look){.columns = columns - MARGIN, .is_utf8 = is_utf8()};
+    columns = columns > COLUMNS_MOST ? COLUMNS_MOST : columns < COLUMNS_LEAST ? COLUMNS_LEAST : columns;
+    return (struct ft_timeline_look){.columns = columns - MARGIN, .is_utf8 = ft_text_locale_is_utf8()};
 }
 
 /* Bins side by side become one column where there are more than fit. */
@@ -161,20 +148,6 @@ static unsigned height_of(double value, double highest, unsigned rows)
     unsigned most = rows * STEPS, height = highest > 0 ? (unsigned)(value / highest * most + 0.5) : 0;
     height = value > 0 && height == 0 ? 1 : height;
     return height > most ? most : height;
-}
-
-static void put_text(const struct ft_screen *screen, const struct ft_timeline_look *look, const char *text)
-{
-    for (const char *at = text; *at; at++) {
-        if (!look->is_utf8 && (unsigned char)*at >= 0x80) { /* µ */
-            fputc('u', screen->out);
-            while (((unsigned char)at[1] & 0xc0u) == 0x80u) {
-                at++;
-            }
-        } else {
-            fputc(*at, screen->out);
-        }
-    }
 }
 
 /* Where there are sums alone nobody knows how long something went on. */
@@ -200,8 +173,7 @@ static void print_strip(const struct figure *figure, const double *values, doubl
     }
     figure->show(&text, highest);
     fputs(" up to ", screen->out);
-    put_text(screen, look, text.text);
-    fputc('\n', screen->out);
+    fprintf(screen->out, "%s\n", text.text);
     for (unsigned row = figure->rows; row-- > 0;) {
         fputs(" |", screen->out);
         for (size_t i = 0; i < count; i++) {
@@ -274,8 +246,7 @@ static void print_categories(const struct ft_timeline *timeline, const struct co
     }
 }
 
-static void print_axis(const struct ft_timeline *timeline, size_t count, const struct ft_screen *screen,
-                       const struct ft_timeline_look *look)
+static void print_axis(const struct ft_timeline *timeline, size_t count, const struct ft_screen *screen)
 {
     struct ft_unit_text end;
     fputs(" +", screen->out);
@@ -284,12 +255,10 @@ static void print_axis(const struct ft_timeline *timeline, size_t count, const s
     }
     ft_units_time(&end, timeline->end_ns - timeline->start_ns);
     fputs("\n  0 s", screen->out);
-    for (size_t i = 3 + strlen(end.text); i < count; i++) {
+    for (size_t i = 3 + ft_text_width(end.text); i < count; i++) {
         fputc(' ', screen->out);
     }
-    fputc(' ', screen->out);
-    put_text(screen, look, end.text);
-    fputc('\n', screen->out);
+    fprintf(screen->out, " %s\n", end.text);
 }
 
 void ft_timeline_print_text(const struct ft_timeline *timeline, const struct ft_screen *screen,
@@ -300,9 +269,7 @@ void ft_timeline_print_text(const struct ft_timeline *timeline, const struct ft_
     struct column *columns = make_columns(timeline, look->columns, &count, &each);
     double *values = ft_cli_alloc(count * sizeof(*values));
     ft_screen_print(screen, FT_STYLE_TITLE, "flowtap: %s\n", look->title);
-    fputs("A column is ", screen->out);
-    put_text(screen, look, ft_units_time(&width, timeline->width_ns * (int64_t)each));
-    fputs(".\n\n", screen->out);
+    fprintf(screen->out, "A column is %s.\n\n", ft_units_time(&width, timeline->width_ns * (int64_t)each));
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
         if (figures[i].is_share && timeline->profiled > 0) {
             print_unknown(&figures[i], screen);
@@ -313,7 +280,7 @@ void ft_timeline_print_text(const struct ft_timeline *timeline, const struct ft_
     if (timeline->profiled == 0) {
         print_categories(timeline, columns, each, values, count, screen, look);
     }
-    print_axis(timeline, count, screen, look);
+    print_axis(timeline, count, screen);
     free(values);
     free(columns);
 }

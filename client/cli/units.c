@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/cli/text.h"
+
 /* Three significant digits of a value below 1000 (or 1024), without an exponent. */
 static void print_value(struct ft_unit_text *out, double value, const char *unit)
 {
@@ -66,7 +68,7 @@ const char *ft_units_time(struct ft_unit_text *out, int64_t ns)
     } else if (ns < 1000) {
         snprintf(out->text, sizeof(out->text), "%d ns", (int)ns);
     } else if (value < 999.5e3) {
-        print_value(out, value / 1e3, "µs");
+        print_value(out, value / 1e3, ft_text_locale_is_utf8() ? "µs" : "us");
     } else if (value < 999.5e6) {
         print_value(out, value / 1e6, "ms");
     } else if (ns < INT64_C(120000000000)) {
@@ -89,6 +91,13 @@ const char *ft_units_count(struct ft_unit_text *out, uint64_t count)
         *to++ = digits[i];
     }
     *to = '\0';
+    return out->text;
+}
+
+const char *ft_units_counted(struct ft_unit_text *out, uint64_t count, const char *one, const char *several)
+{
+    size_t used = strlen(ft_units_count(out, count));
+    snprintf(out->text + used, sizeof(out->text) - used, " %s", count == 1 ? one : several);
     return out->text;
 }
 

@@ -240,7 +240,7 @@ struct flowtap_trace_wanted_tag {
  */
 struct flowtap_trace_criteria {
     int64_t start_ns, end_ns; /* that start at start_ns or later, and before end_ns */
-    const char *where; /* an expression, as `flowtap events --where` takes it: see flowtap-events(1); functions of
+    const char *where;        /* an expression, as `flowtap events --where` takes it: see flowtap(1); functions of
                                  instrumented programs have the names that the trace has, with addresses, not symbols */
     const uint32_t *processes;
     size_t process_count;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -83,8 +84,10 @@ static void rates_and_shares_of_nothing_are_a_dash(void **state)
     assert_string_equal(ft_units_share(&text, 0, 40), "0 %");
 }
 
+/* What a locale without UTF-8 gets is test_report_output.py's. */
 int main(void)
 {
+    setenv("LC_ALL", "C.UTF-8", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_have_three_digits_and_binary_units),
         cmocka_unit_test(times_have_the_unit_that_suits_them),
