@@ -68,8 +68,12 @@ unsigned ft_count_kernel_sides(const char *name, unsigned group)
     static const char *const never[] = {"splice", "vmsplice", "tee",  "recv", "__recv",
                                         "sendto", "sendm",    "aio_", "lio_"};
     static const char *const both[] = {"sendfile", "copy_file_range"};
+    static const char *const one[] = {"aio_return"}; /* of what libc's threads did */
     if (has_prefix(name, both, sizeof(both) / sizeof(both[0]))) {
         return 2;
+    }
+    if (has_prefix(name, one, sizeof(one) / sizeof(one[0]))) {
+        return 1;
     }
     if (has_prefix(name, never, sizeof(never) / sizeof(never[0])) || strcmp(name, "send") == 0) {
         return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Lists of asynchronous requests: one event for the submission of all. Its size is their sum, its offset that of a
- * single one, its descriptor what they have in common. What a request came to is told to the program alone.
+ * single one, its descriptor what they have in common. What a request of POSIX came to is told by aio_return; what one of
+ * the kernel's interface did, to the program alone.
  */
 #include "client/shim/reach.h"
 #include "client/shim/shapes.h"
@@ -72,6 +73,62 @@ static struct ft_args list_args(int mode, struct aiocb *const *list, int count)
 
 LIST(lio_listio)
 LIST(lio_listio64)
+
+/*
+ * A read is one of the descriptor's file, a write one to it, as of calls that have two files. libc notes in the request
+ * what it is, for 64-bit ones with a bit more. Neither: a sync, which is of no file, since it would be a read or a write.
+ */
+static struct ft_args return_args(const struct aiocb *request)
+{
+    static const off_t not_moved;
+    struct ft_args args = {RET(BYTES)};
+    int operation = request->aio_lio_opcode & 127;
+    if (operation == LIO_READ) {
+        args.has_fd = 1;
+        args.fd = request->aio_fildes;
+    } else if (operation == LIO_WRITE) {
+        args.has_fd2 = args.has_shifts2 = 1;
+        args.fd2 = request->aio_fildes;
+        args.shifts2 = &not_moved;
+    } else {
+        args.no_bytes = 1;
+        return args;
+    }
+    args.has_size = args.has_offset = 1;
+    args.size = (int64_t)request->aio_nbytes;
+    args.offset = request->aio_offset;
+    return args;
+}
+
+static int is_left_out(const struct ft_args *args)
+{
+    if (!args->has_fd2)
+        return 0;
+    struct ft_call_state state = ft_fd_known(args->fd2);
+    if (state.file - 1 >= FT_FILE_EXCLUDED - 1)
+        ft_fd_first_use(&state, args->fd2);
+    return state.excluded;
+}
+
+/* The request is the program's again once libc has answered: looked at before. */
+#define RETURN(name)                                      \
+    FT_EXPORT(ssize_t, name, (struct aiocb * request))    \
+    {                                                     \
+        FT_REAL(ssize_t, name, (struct aiocb *));         \
+        if (!ft_enter())                                  \
+            return real(request);                         \
+        const struct ft_args args = return_args(request); \
+        if (is_left_out(&args))                           \
+            return real(request);                         \
+        struct ft_call_state state;                       \
+        ft_begin(&state, FT_CALL_ID_##name, &args);       \
+        ssize_t r = real(request);                        \
+        ft_end(&state, FT_CALL_ID_##name, &args, r);      \
+        return r;                                         \
+    }
+
+RETURN(aio_return)
+RETURN(aio_return64)
 
 /* One request of the kernel's interface; 0 where it cannot be read. */
 static int add_request(struct sum *sum, struct ft_reach *reach, const struct iocb *request)
