@@ -135,6 +135,13 @@ static void put_kernel(struct ft_json *json, const struct ft_trace_kernel *kerne
     ft_json_end_object(json);
 }
 
+/* Not where all that it did was dropped: what that was is known of calls, not of what each was on. */
+static bool is_any_stored(const struct ft_processes *processes, uint32_t p)
+{
+    const struct ft_process_sum *sum = &processes->scan.processes[p];
+    return sum->events > 0 || sum->profiled > 0 || ft_job_dropped(ft_trace_set_process(processes->set, p)->record) == 0;
+}
+
 static void put_counts(struct ft_json *json, const struct ft_processes *processes, uint32_t p)
 {
     const struct ft_trace_process *record = ft_trace_set_process(processes->set, p)->record;
@@ -151,9 +158,11 @@ static void put_counts(struct ft_json *json, const struct ft_processes *processe
         ft_json_member_uint(json, ft_cause_name(cause), record->dropped[cause]);
     }
     ft_json_end_object(json);
-    ft_json_member_seconds(json, "io_time", sum->io_time_ns > INT64_MAX ? INT64_MAX : (int64_t)sum->io_time_ns);
-    ft_json_member_uint(json, "read_bytes", sum->read_bytes);
-    ft_json_member_uint(json, "written_bytes", sum->written_bytes);
+    bool is_known = is_any_stored(processes, p);
+    ft_json_member_seconds_if(json, "io_time", is_known,
+                              sum->io_time_ns > INT64_MAX ? INT64_MAX : (int64_t)sum->io_time_ns);
+    ft_json_member_uint_if(json, "read_bytes", is_known, sum->read_bytes);
+    ft_json_member_uint_if(json, "written_bytes", is_known, sum->written_bytes);
     ft_json_member_uint(json, "names_lost", record->names_lost);
     ft_json_member_uint(json, "settings_ignored", record->bad_values);
 }
@@ -163,7 +172,8 @@ static void put_busy(struct ft_json *json, const struct ft_processes *processes,
 {
     const struct ft_sweep_totals *times = &processes->times[p];
     const struct ft_process_sum *sum = &processes->sums[p];
-    bool is_known = processes->scan.processes[p].profiled == 0; /* of sums it is not known when each event went on */
+    /* Of sums it is not known when each event went on. */
+    bool is_known = processes->scan.processes[p].profiled == 0 && is_any_stored(processes, p);
     int64_t moving_ns = times->total_ns[FT_SWEEP_MOVE];
     ft_json_key(json, "busy");
     ft_json_begin_object(json);

@@ -122,3 +122,13 @@ def test_gaps_are_told_by_every_report(tap):
     for command in ("files", "diagnose", "timeline", "events"):
         assert f"{count} gap" in reported(command, trace.path).decode(), command
         assert document(command, trace.path)["gap_count"] == count
+
+
+def test_of_a_process_whose_events_were_all_dropped_nothing_is_0(tmp_path):
+    known, unknown = (document("processes", generate(tmp_path / f"t{n}", "sequential", "--dropped", n, events=500))["processes"]
+                      for n in ("400", "1000"))
+    for process in unknown:
+        assert process["stored"] == 0 < process["dropped"] == process["events"]
+        assert {process[key] for key in ("io_time", "read_bytes", "written_bytes")} == {*process["busy"].values()} == {None}
+    for process in known:
+        assert process["io_time"] > 0 and None not in process["busy"].values()
