@@ -39,13 +39,25 @@ static void take_signals(struct signals *signals, sigset_t *waited)
     sigaction(SIGCHLD, &standard, &signals->child_before);
 }
 
-static void give_back_signals(const struct signals *signals)
+static void give_back_actions(const struct signals *signals)
 {
     for (int i = 0; i < IGNORED_COUNT; i++) {
         sigaction(ignored[i], &signals->ignored_before[i], NULL);
     }
-    sigaction(SIGCHLD, &signals->child_before, NULL);
-    sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+}
+
+/* What was sent to our group (timeout(1) does) was meant for the command, and may come after its end. */
+static void let_signals_through(const struct ft_run_child *child)
+{
+    sigset_t passed;
+    sigemptyset(&passed);
+    for (int i = 0; i < PASSED_COUNT; i++) {
+        sigaddset(&passed, passed_on[i]);
+    }
+    while (sigtimedwait(&passed, NULL, &(const struct timespec){0}) > 0)
+        ;
+    sigaction(SIGCHLD, &child->child_before, NULL);
+    sigprocmask(SIG_SETMASK, &child->mask, NULL);
 }
 
 static void wait_for_end(pid_t pid, const sigset_t *waited, struct ft_run_daemon *daemon)
@@ -83,12 +95,15 @@ void ft_run_child_reap(struct ft_run_child *child)
     } else {
         child->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
+    let_signals_through(child);
 }
 
 static _Noreturn void become_command(char *const *argv, char *const *environment, const struct signals *signals,
                                      int error_fd)
 {
-    give_back_signals(signals);
+    give_back_actions(signals);
+    sigaction(SIGCHLD, &signals->child_before, NULL);
+    sigprocmask(SIG_SETMASK, &signals->mask, NULL);
     ft_cli_give_back_file_limit();
     execvpe(argv[0], argv, environment);
     int error = errno;
@@ -121,6 +136,11 @@ int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *env
         wait_for_end(child->pid, &waited, daemon);
     }
     close(error_pipe[0]);
-    give_back_signals(&signals);
+    give_back_actions(&signals);
+    child->mask = signals.mask;
+    child->child_before = signals.child_before;
+    if (status < 0) {
+        let_signals_through(child);
+    }
     return status;
 }

@@ -7,6 +7,7 @@
 #ifndef FT_CLI_RUN_CHILD_H
 #define FT_CLI_RUN_CHILD_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "client/cli/run_daemon.h"
@@ -15,12 +16,14 @@ struct ft_run_child {
     pid_t pid;
     int status;     /* as of a shell: the exit status, or 128 + signal; 126 or 127 where it could not be run */
     int exec_error; /* errno of a failed exec, else 0 */
+    sigset_t mask;  /* ours, for when it is over; so is the action of SIGCHLD */
+    struct sigaction child_before;
 };
 
 /*
  * Runs it to its end, but leaves it to be waited for: as long as it is not, the daemon can read from /proc how it ended
  * and what the kernel counted. A daemon that is killed meanwhile is followed by another. 0, or -errno where not even a
- * process could be made.
+ * process could be made. Until it is waited for, the signals that are passed on are held back, and then forgotten.
  */
 int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment, struct ft_run_daemon *daemon);
 void ft_run_child_reap(struct ft_run_child *child);

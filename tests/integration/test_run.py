@@ -3,6 +3,7 @@
 
 import os
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -98,6 +99,30 @@ def test_a_command_that_handles_the_interrupt_goes_on(tap):
     assert done.returncode == 5
     trace = traced.Trace(tap.folder / "t", harness.read_command)
     trace.check_accounting()
+
+
+def states_of_children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as children:
+        stats = [open(f"/proc/{child}/stat").read() for child in children.read().split()]
+    return [" ".join(re.match(r"\d+ \((.*)\) (.)", stat).groups()) for stat in stats]
+
+
+def test_signals_to_the_group_that_come_late_are_not_our_end(tap):
+    """timeout(1) sends one to us and then one to the group: the command has ended when we see the second."""
+    (tap.folder / "tmp").mkdir()
+    env = harness.clean_environment(TMPDIR=tap.folder / "tmp", XDG_RUNTIME_DIR=None)
+    process = subprocess.Popen([harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", "sh", "-c", "echo ready; read x"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=env)
+    tap.cleanup.append(lambda: harness.end_group(process))
+    assert process.stdout.readline() == b"ready\n"
+    os.kill(process.pid, signal.SIGSTOP)
+    os.killpg(process.pid, signal.SIGHUP)
+    harness.wait_until("the command's end", lambda: "sh Z" in states_of_children(process.pid))
+    os.killpg(process.pid, signal.SIGTERM)
+    os.kill(process.pid, signal.SIGCONT)
+    done = harness.finish(process, ["sh"])
+    assert done.returncode == 128 + signal.SIGHUP and b"Wall time" in done.stderr
+    assert not list((tap.folder / "tmp").iterdir()) and not (tap.folder / "t/flowtapd.log").exists()
 
 
 def test_closed_streams(tap):
