@@ -33,6 +33,7 @@ struct world {
     struct ft_job job;
     struct ft_process *process;
     struct ft_clock_view view;
+    struct ft_lives lives;
     struct ft_trace_writer *writer;
     struct ft_drain drain;
     uint32_t block;
@@ -184,12 +185,14 @@ static void start_drain(struct world *world)
     const struct ft_trace_header header = {.host = FT_BYTES("h")};
     assert(ft_trace_writer_create(&header, NULL, &world->writer) == 0);
     ft_clock_view_init(&world->view, &clock_pairs);
+    ft_lives_begin(&world->lives, 1, 0);
     world->drain = (struct ft_drain){
         .batch = &world->job.batch,
         .writer = world->writer,
         .part = 1,
         .torn_wait_ns = 1000000000,
         .view = &world->view,
+        .lives = &world->lives,
         .mounts = &mounts,
         .rows_max = 1000,
     };
@@ -226,6 +229,7 @@ static void close_world(struct world *world)
     free(world->file);
     ft_process_destroy(world->process);
     ft_batch_fini(&world->job.batch);
+    ft_lives_fini(&world->lives);
     ft_children_fini(&world->job.children);
     ft_trace_writer_destroy(world->writer);
     maker_fini(&world->maker);
