@@ -224,13 +224,14 @@ static int open_file(struct ft_storage *storage, struct ft_job *job, int64_t now
     r = create_writer(storage, job);
     if (r == 0 && ft_storage_write(storage, job, now_ns, &rows_lost) < 0 && ft_storage_is_behind(storage))
         r = -ENOSPC;
+    bool is_noted = r == 0 && ft_own_files_note(&job->daemon->config, storage->path);
     FT_TEST_POINT(file_unnamed);
     if (r == 0)
         r = give_name(storage, job);
+    if (r < 0 && is_noted)
+        ft_own_files_withdraw(&job->daemon->config, storage->path);
     FT_TEST_POINT(file_named);
-    if (r == 0)
-        ft_own_files_note(&job->daemon->config, storage->path);
-    else
+    if (r < 0)
         close_file(storage);
     if (r < 0 && r != -EEXIST)
         storage->number--; // it is free still
