@@ -57,7 +57,7 @@ bool ft_trace_set_is_ended(const struct ft_trace_set *set, size_t reader);
 size_t ft_trace_set_unclosed(const struct ft_trace_set *set);
 size_t ft_trace_set_unreadable(const struct ft_trace_set *set, const char *const **paths);
 
-// Hosts: distinct (host name, boot id).
+// Hosts: distinct (host name, boot id). A file whose header is damaged is of a host of its own, without a name.
 size_t ft_trace_set_host_count(const struct ft_trace_set *set);
 struct ft_bytes ft_trace_set_host_name(const struct ft_trace_set *set, uint32_t host);
 uint32_t ft_trace_set_reader_host(const struct ft_trace_set *set, size_t reader);

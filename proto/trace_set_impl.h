@@ -34,7 +34,7 @@ struct ft_trace_set {
     bool is_partial;
     bool has_span;
     int64_t start_ns, end_ns;
-    struct ft_intern hosts; // name, NUL, boot id
+    struct ft_intern hosts; // name, NUL, boot id; NUL, index of the reader where neither is known
     struct ft_trace_set_process *processes;
     struct ft_set_file *files;
     size_t process_cap, file_cap, file_count;

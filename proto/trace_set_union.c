@@ -51,7 +51,6 @@ static int make_maps(struct ft_set_reader *entry, bool with_files)
     return entry->processes && entry->threads && entry->files ? 0 : -ENOMEM;
 }
 
-// Of a file that is empty or cut in its header nobody knows the host: it is none more, unless there is no other.
 static bool has_host(const struct ft_set_reader *entry)
 {
     const struct ft_trace_header *header = ft_trace_reader_header(entry->reader);
@@ -59,14 +58,34 @@ static bool has_host(const struct ft_set_reader *entry)
     return header->host.len > 0 || header->boot_id.len > 0;
 }
 
-static int unite_host(struct ft_trace_set *set, struct ft_set_reader *entry)
+// As a file that is empty or cut in its header.
+static bool is_empty(const struct ft_trace_reader *reader)
 {
+    size_t blocks, profiles;
+
+    ft_trace_reader_blocks(reader, &blocks);
+    ft_trace_reader_profiles(reader, &profiles);
+    return blocks + profiles == 0 && ft_trace_reader_process_max(reader) == 0 &&
+           ft_trace_reader_thread_max(reader) == 0 && ft_trace_reader_file_max(reader) == 0;
+}
+
+// Where it is not known, `reader` tells the host from all others: what is in the file may be of any, and its numbers of
+// processes and files say nothing about those of another.
+static int unite_host(struct ft_trace_set *set, uint32_t reader)
+{
+    struct ft_set_reader *entry = &set->readers[reader];
     const struct ft_trace_header *header = ft_trace_reader_header(entry->reader);
     struct ft_buffer key = {0};
     int64_t id = -ENOMEM;
+    int rc = ft_buffer_append(&key, header->host.data, header->host.len);
 
-    if (ft_buffer_append(&key, header->host.data, header->host.len) == 0 && ft_buffer_append(&key, "", 1) == 0 &&
-        ft_buffer_append(&key, header->boot_id.data, header->boot_id.len) == 0)
+    if (rc == 0)
+        rc = ft_buffer_append(&key, "", 1);
+    if (rc == 0)
+        rc = ft_buffer_append(&key, header->boot_id.data, header->boot_id.len);
+    if (rc == 0 && !has_host(entry))
+        rc = ft_buffer_append(&key, &reader, sizeof(reader));
+    if (rc == 0)
         id = ft_intern_add(&set->hosts, key.data, (uint32_t)key.len);
     ft_buffer_fini(&key);
     if (id < 0)
@@ -80,17 +99,17 @@ static int unite_hosts(struct ft_trace_set *set)
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
-        if (has_host(&set->readers[i]))
-            rc = unite_host(set, &set->readers[i]);
+        if (has_host(&set->readers[i]) || !is_empty(set->readers[i].reader))
+            rc = unite_host(set, i);
     }
+    // A file that says nothing is no further host, unless there is no other.
     for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
         struct ft_set_reader *entry = &set->readers[i];
-        if (has_host(entry))
-            continue;
-        if (set->hosts.count > 0)
+
+        if (!has_host(entry) && is_empty(entry->reader)) {
             entry->host = 0;
-        else
-            rc = unite_host(set, entry);
+            rc = set->hosts.count > 0 ? 0 : unite_host(set, i);
+        }
     }
     return rc;
 }

@@ -164,6 +164,21 @@ def test_a_file_without_a_header_is_no_further_host(tmp_path, trace):
     assert json.loads(done.stdout)["hosts"] == 1 and json.loads(done.stdout)["partial"]
 
 
+def test_a_file_with_a_damaged_header_is_of_no_other_host(tmp_path):
+    path = generate(tmp_path / "t", "checkpoint", "--hosts", "3", events=6000)
+    whole = document("summary", path)
+    one = min(path.glob("*.flow"))
+    data = bytearray(one.read_bytes())
+    host = next(bytes(header["host"], "ascii") for header in document("info", path)["files"] if header["path"].endswith(one.name))
+    data[data.index(host)] ^= 0x40
+    one.write_bytes(data)
+    done = harness.call([harness.FLOWTAP, "summary", "--json", path])
+    damaged = json.loads(done.stdout)
+    assert damaged["partial"] and damaged["events"] == whole["events"]
+    for key in ("hosts", "processes", "files"):
+        assert damaged[key] == whole[key] > 1, key
+
+
 def test_spans_of_data_are_beside_those_that_compute(trace):
     summary, text = document("summary", trace), reported("summary", trace).decode()
     assert summary["app_io_time"] > 0 and "in those of io and data" in text
