@@ -15,6 +15,16 @@
 #define WORKERS_MAX 8
 // Address space that is left to all else that we do.
 #define ROOM_BYTES ((size_t)16 << 20)
+// libuv gives its pool's threads so much from version 1.45 on; before, as much as other threads have (ulimit -s).
+#define STACK_BYTES ((rlim_t)8 << 20)
+
+static size_t stack_bytes(void)
+{
+    struct rlimit limit;
+    bool is_larger =
+        getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > STACK_BYTES;
+    return is_larger ? (size_t)limit.rlim_cur : (size_t)STACK_BYTES;
+}
 
 static void wait_for_others(void *barrier)
 {
@@ -26,10 +36,11 @@ static unsigned count_threads(unsigned wanted, int *error)
 {
     uv_thread_t threads[WORKERS_MAX];
     uv_sem_t barrier;
+    const uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = stack_bytes()};
     unsigned count = 0;
     *error = uv_sem_init(&barrier, 0);
     while (*error == 0 && count < wanted) {
-        *error = uv_thread_create(&threads[count], wait_for_others, &barrier);
+        *error = uv_thread_create_ex(&threads[count], &options, wait_for_others, &barrier);
         count += *error == 0;
     }
     for (unsigned i = 0; i < count; i++)
