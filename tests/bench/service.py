@@ -16,9 +16,8 @@ TRACED = "FLOWTAP=1\nLD_PRELOAD=libflowtap-preload.so"
 
 
 def processor_seconds(pid):
-    """Of all its threads, to the nanosecond: what runs for a moment after each tick is not seen by counting ticks."""
-    tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+    """Of all its threads, also of those that have ended, to the nanosecond: the clock that clock_getcpuclockid(3) names."""
+    return time.clock_gettime((~pid << 3) | 2)
 
 
 def main_pid(machine, unit):
