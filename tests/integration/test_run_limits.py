@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 def limited(tap, *limits, argv=("cat", "/etc/hostname"), **options):
     """Under limits that cannot be raised again; its folder for the socket is looked into."""
-    (tap.folder / "tmp").mkdir()
+    (tap.folder / "tmp").mkdir(exist_ok=True)
     done = harness.call([harness.FLOWTAP, "run", "-o", tap.folder / "t", "--", *argv], cwd=tap.work,
                         env=harness.clean_environment(TMPDIR=tap.folder / "tmp", XDG_RUNTIME_DIR=None),
                         preexec_fn=lambda: [resource.setrlimit(limit, (value, value)) for limit, value in limits], **options)
@@ -34,14 +34,23 @@ def traced_by(tap, done):
     return traced.Trace(tap.folder / "t", harness.read_command)
 
 
-def test_little_address_space_takes_fewer_threads(tap):
-    trace = traced_by(tap, limited(tap, (resource.RLIMIT_AS, 60 * MIB)))
+def test_little_address_space_is_enough_or_is_said(tap):
+    """How much the loader wants, and how much we do beside it, depends on libraries and locale."""
+    said = []
+    for mib in range(4, 128, 2):
+        done = limited(tap, (resource.RLIMIT_AS, mib * MIB))
+        if (tap.folder / "t").exists():
+            break
+        if said or done.returncode == 0:  # else not even `flowtap` could be loaded
+            ran_untraced(tap, done, b"cannot start flowtapd")
+            said.append(done.stderr)
+    assert any(b"no room for a thread" in line for line in said), said
+    trace = traced_by(tap, done)
     trace.check_accounting()
     assert trace.file("/etc/hostname")["opens"] == 1 and not trace.gaps()
 
 
 @pytest.mark.parametrize("limits,why", [
-    ([(resource.RLIMIT_AS, 20 * MIB)], b"no room for a thread"),
     ([(resource.RLIMIT_FSIZE, 0)], b"files may not grow (ulimit -f)"),
     ([(resource.RLIMIT_NOFILE, 8)], b"open files"),
 ])
