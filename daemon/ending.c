@@ -72,11 +72,13 @@ static void disbelieve_lines(struct ft_process *process)
 // What is left of `emitted` when all was read: the calls that died between return and publication.
 static void account_for_rest(struct ft_process *process, bool is_alive)
 {
-    const struct ft_segment_counts *counts = &process->segment.counts;
+    struct ft_segment_counts *counts = &process->segment.counts;
     uint64_t accounted = process->stored + counts->dropped + counts->limited + sum_dropped(process);
     if (accounted > counts->emitted && !is_alive)
         return disbelieve_lines(process);
-    if (accounted >= counts->emitted)
+    if (accounted > counts->emitted) // it went on after its lines were looked at, before its chunks were
+        counts->emitted = accounted;
+    if (accounted == counts->emitted)
         return;
     uint64_t rest = counts->emitted - accounted;
     uint64_t torn_max = (uint64_t)counts->lines_used * TORN_PER_LINE;
@@ -157,7 +159,7 @@ static const char *why_not_seen(const struct ft_process *process, enum ft_gap ga
 // As it stands: a daemon that comes after us may go on with it, from before the rest was accounted for.
 static void put_as_it_stands(struct ft_drain *drain, struct ft_process *process)
 {
-    uint64_t dropped[FT_CAUSE_COUNT];
+    uint64_t dropped[FT_CAUSE_COUNT], emitted = process->segment.counts.emitted;
     memcpy(dropped, process->dropped, sizeof(dropped));
     ft_children_note_over(drain, process);
     ft_counted_put(drain, process, true);
@@ -166,6 +168,7 @@ static void put_as_it_stands(struct ft_drain *drain, struct ft_process *process)
     ft_account_put(drain, process);
     put_losses(drain, process);
     memcpy(process->dropped, dropped, sizeof(dropped));
+    process->segment.counts.emitted = emitted;
     ft_resume_put(drain, process, false);
 }
 
