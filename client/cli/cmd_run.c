@@ -131,6 +131,8 @@ static void report(const struct values *values, const struct ft_run_paths *paths
     if (exec_error) {
         ft_cli_fail("cannot run %s: %s", command, strerror(exec_error));
         remove_traces(&own);
+    } else if (own.count == 0 && daemon->pid) {
+        /* It has not ended, and may make one yet: that is said. */
     } else if (own.count == 0) {
         const char *why = why_untraceable(elf);
         ft_cli_warn("%s: 0 events, because %s (`%s` says more)", command, why ? why : "no process of it attached",
@@ -162,7 +164,7 @@ static int run_command(const struct values *values, const struct ft_strings *ope
     char **argv = ft_cli_alloc((operands->count + 1) * sizeof(*argv));
     memcpy(argv, operands->items, operands->count * sizeof(*argv));
     int started = ft_run_child(&child, argv, environment.items, daemon);
-    int ended = ft_run_daemon_end(daemon, error, sizeof(error));
+    int ended = ft_run_daemon_end(daemon, started == 0 ? &child.signals : NULL, error, sizeof(error));
     if (started == 0) {
         ft_run_child_reap(&child);
     }

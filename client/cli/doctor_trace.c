@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A trace explained: what of the job it lacks, why, and what to do about it. */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -250,10 +251,9 @@ static void tell_unreadable(struct ft_doctor *doctor, const char *path, int erro
     }
 }
 
-/* What the daemon of `flowtap run` had to say. */
-static void tell_log(struct ft_doctor *doctor)
+static void tell_log(struct ft_doctor *doctor, const char *name)
 {
-    char *path = ft_cli_format("%s/flowtapd.log", doctor->trace), line[1024], last[1024] = "";
+    char *path = ft_cli_format("%s/%s", doctor->trace, name), line[1024], last[1024] = "";
     FILE *log = fopen(path, "re");
     while (log && fgets(line, sizeof(line), log)) {
         memcpy(last, line, sizeof(last));
@@ -268,12 +268,27 @@ static void tell_log(struct ft_doctor *doctor)
     free(path);
 }
 
+/* What the daemons of `flowtap run` had to say. */
+static void tell_logs(struct ft_doctor *doctor)
+{
+    DIR *entries = opendir(doctor->trace);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        const char *end = strrchr(entry->d_name, '.');
+        if (strncmp(entry->d_name, "flowtapd", 8) == 0 && end && strcmp(end, ".log") == 0) {
+            tell_log(doctor, entry->d_name);
+        }
+    }
+    if (entries) {
+        closedir(entries);
+    }
+}
+
 void ft_doctor_trace(struct ft_doctor *doctor)
 {
     struct ft_trace_reader_options options = {0};
     struct ft_trace_set_error error = {0};
     struct ft_trace_set *set;
-    tell_log(doctor);
+    tell_logs(doctor);
     int status = ft_trace_set_open(&doctor->trace, 1, &options, &set, &error);
     if (status < 0) {
         tell_unreadable(doctor, error.path ? error.path : doctor->trace, error.error ? error.error : status);

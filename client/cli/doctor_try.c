@@ -100,7 +100,7 @@ static void trace_something(struct ft_doctor *doctor, struct ft_run_paths *paths
     struct ft_environment environment;
     make_environment(&environment, paths);
     int status = ft_doctor_run(argv, environment.items, said, sizeof(said), PROGRAM_MS);
-    int ended = ft_run_daemon_end(&daemon, error, sizeof(error));
+    int ended = ft_run_daemon_end(&daemon, NULL, error, sizeof(error));
     ft_environment_fini(&environment);
     if (ended < 0) {
         ft_doctor_problem(doctor, paths->daemon, "report it", "%s", error);

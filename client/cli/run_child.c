@@ -23,13 +23,18 @@ struct signals {
     struct sigaction ignored_before[IGNORED_COUNT], child_before;
 };
 
+static void set_passed_on(sigset_t *passed)
+{
+    sigemptyset(passed);
+    for (int i = 0; i < PASSED_COUNT; i++) {
+        sigaddset(passed, passed_on[i]);
+    }
+}
+
 static void take_signals(struct signals *signals, sigset_t *waited)
 {
-    sigemptyset(waited);
+    set_passed_on(waited);
     sigaddset(waited, SIGCHLD);
-    for (int i = 0; i < PASSED_COUNT; i++) {
-        sigaddset(waited, passed_on[i]);
-    }
     sigprocmask(SIG_BLOCK, waited, &signals->mask);
     struct sigaction ignore = {.sa_handler = SIG_IGN}, standard = {.sa_handler = SIG_DFL};
     for (int i = 0; i < IGNORED_COUNT; i++) {
@@ -46,31 +51,49 @@ static void give_back_actions(const struct signals *signals)
     }
 }
 
-/* What was sent to our group (timeout(1) does) was meant for the command, and may come after its end. */
-static void let_signals_through(const struct ft_run_child *child)
+/* Forgets those that wait. What was sent to our group (timeout(1) does) was meant for the command, and may come after its
+   end; `taken` has them, too, then. */
+static void take_late_ones(sigset_t *taken)
 {
     sigset_t passed;
-    sigemptyset(&passed);
-    for (int i = 0; i < PASSED_COUNT; i++) {
-        sigaddset(&passed, passed_on[i]);
+    int number;
+    set_passed_on(&passed);
+    while ((number = sigtimedwait(&passed, NULL, &(const struct timespec){0})) > 0) {
+        sigaddset(taken, number);
     }
-    while (sigtimedwait(&passed, NULL, &(const struct timespec){0}) > 0)
-        ;
+}
+
+static void let_signals_through(struct ft_run_child *child)
+{
+    take_late_ones(&child->signals.forgiven);
     sigaction(SIGCHLD, &child->child_before, NULL);
     sigprocmask(SIG_SETMASK, &child->mask, NULL);
 }
 
-static void wait_for_end(pid_t pid, const sigset_t *waited, struct ft_run_daemon *daemon)
+/* The signal that the command ended with, also where it says so by its status. */
+static int signal_of(const siginfo_t *ended)
+{
+    bool is_killed = ended->si_code == CLD_KILLED || ended->si_code == CLD_DUMPED;
+    int number = is_killed ? ended->si_status : ended->si_status - 128;
+    return number > 0 && number < NSIG ? number : SIGCHLD;
+}
+
+static void wait_for_end(pid_t pid, const sigset_t *waited, struct ft_run_daemon *daemon, sigset_t *taken)
 {
     for (;;) {
         ft_run_daemon_look(daemon);
         siginfo_t ended = {0}, info;
         if (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno != EINTR : ended.si_pid == pid) {
+            sigaddset(taken, signal_of(&ended));
             return;
         }
         int number = sigwaitinfo(waited, &info);
+        if (number <= 0 || number == SIGCHLD) {
+            continue;
+        }
+        sigaddset(taken, number);
         /* What the command did to itself or its group has reached it already. */
-        if (number > 0 && number != SIGCHLD && info.si_pid != pid) {
+        if (info.si_pid != pid) {
             kill(pid, number);
         }
     }
@@ -127,13 +150,16 @@ int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *env
     int status = child->pid < 0 ? -errno : 0;
     close(error_pipe[1]);
     child->exec_error = 0;
+    set_passed_on(&child->signals.ending);
+    sigemptyset(&child->signals.forgiven);
     if (status == 0) {
         ssize_t got;
         do {
             got = read(error_pipe[0], &child->exec_error, sizeof(child->exec_error));
         } while (got < 0 && errno == EINTR);
         child->exec_error = got == (ssize_t)sizeof(child->exec_error) ? child->exec_error : 0;
-        wait_for_end(child->pid, &waited, daemon);
+        wait_for_end(child->pid, &waited, daemon, &child->signals.forgiven);
+        take_late_ones(&child->signals.forgiven);
     }
     close(error_pipe[0]);
     give_back_actions(&signals);

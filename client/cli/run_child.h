@@ -18,12 +18,15 @@ struct ft_run_child {
     int exec_error; /* errno of a failed exec, else 0 */
     sigset_t mask;  /* ours, for when it is over; so is the action of SIGCHLD */
     struct sigaction child_before;
+    struct ft_run_signals signals; /* those that are held back until then */
 };
 
 /*
  * Runs it to its end, but leaves it to be waited for: as long as it is not, the daemon can read from /proc how it ended
  * and what the kernel counted. A daemon that is killed meanwhile is followed by another. 0, or -errno where not even a
- * process could be made. Until it is waited for, the signals that are passed on are held back, and then forgotten.
+ * process could be made. Until it is waited for, the signals that are passed on are held back, and then forgotten. Of one that
+ * was passed on, or that the command ended with, another may come: timeout(1) signals its child and then the group, a
+ * batch system one process after the other.
  */
 int ft_run_child(struct ft_run_child *child, char *const *argv, char *const *environment, struct ft_run_daemon *daemon);
 void ft_run_child_reap(struct ft_run_child *child);

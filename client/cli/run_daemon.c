@@ -119,12 +119,38 @@ static int fork_daemon(struct ft_run_daemon *daemon, int ready_fd, int hold_fd)
     return status;
 }
 
+/* Runs into one folder have one each: what one removes, no other writes to. */
+static void choose_log(struct ft_run_daemon *daemon)
+{
+    char host[HOST_NAME_MAX + 1] = "", own[HOST_NAME_MAX + 32] = "flowtapd.log";
+    gethostname(host, sizeof(host) - 1);
+    for (int i = 0; i < 2 && !daemon->made_log; i++) {
+        snprintf(daemon->log, sizeof(daemon->log), "%.*s/%s", PATH_MAX - (int)sizeof(own) - 2, daemon->options->spool,
+                 own);
+        int fd = open(daemon->log, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            daemon->made_log = true;
+            close(fd);
+        } else if (errno != EEXIST) {
+            return; /* who wants to write to it will say why not */
+        }
+        snprintf(own, sizeof(own), "flowtapd-%s-%ld.log", host, (long)getpid());
+    }
+}
+
+static void remove_log(const struct ft_run_daemon *daemon)
+{
+    if (daemon->made_log) {
+        unlink(daemon->log);
+    }
+}
+
 int ft_run_daemon_start(struct ft_run_daemon *daemon, const struct ft_run_daemon_options *options, char *error,
                         unsigned error_bytes)
 {
     int ready[2] = {-1, -1}, hold[2] = {-1, -1}, status = 0;
     *daemon = (struct ft_run_daemon){.options = options, .files_fd = memfd_create("flowtap-files", MFD_CLOEXEC)};
-    snprintf(daemon->log, sizeof(daemon->log), "%.*s/flowtapd.log", PATH_MAX - 16, options->spool);
+    choose_log(daemon);
     if (daemon->files_fd < 0 || pipe2(ready, O_CLOEXEC) < 0 || pipe2(hold, O_CLOEXEC) < 0) {
         status = -errno;
     }
@@ -141,7 +167,7 @@ int ft_run_daemon_start(struct ft_run_daemon *daemon, const struct ft_run_daemon
         close(daemon->hold_fd);
         close(daemon->files_fd);
         daemon->hold_fd = daemon->files_fd = -1;
-        unlink(daemon->log);
+        remove_log(daemon);
     }
     return status;
 }
@@ -160,43 +186,71 @@ static bool has_ended(struct ft_run_daemon *daemon, int flags)
     return daemon->pid == 0;
 }
 
-/* The one that has ended is followed by another. */
-static void follow(struct ft_run_daemon *daemon)
+/* The one that has ended is followed by another; false where none can be. */
+static bool follow(struct ft_run_daemon *daemon)
 {
     int hold[2];
     set_status_text(daemon->ended_with, sizeof(daemon->ended_with), daemon->status);
     if (pipe2(hold, O_CLOEXEC) < 0) {
-        return;
+        return false;
     }
     close(daemon->hold_fd);
     daemon->hold_fd = hold[1];
     daemon->followers++;
-    fork_daemon(daemon, -1, hold[0]);
+    int status = fork_daemon(daemon, -1, hold[0]);
     close(hold[0]);
+    return status == 0;
 }
 
+/* However it ended: a batch system that ends a step signals all of its processes, and a daemon that is told to ends
+   with status 0. */
 void ft_run_daemon_look(struct ft_run_daemon *daemon)
 {
-    if (daemon->pid && has_ended(daemon, WNOHANG) && WIFSIGNALED(daemon->status) && daemon->followers < FOLLOWERS_MAX) {
+    if (daemon->pid && has_ended(daemon, WNOHANG) && daemon->followers < FOLLOWERS_MAX) {
         follow(daemon);
     }
 }
 
+/* Waits for its end; false where a signal came first. */
+static bool wait_for_end(struct ft_run_daemon *daemon, struct ft_run_signals *signals)
+{
+    if (!signals) {
+        return has_ended(daemon, 0);
+    }
+    sigset_t waited = signals->ending;
+    sigaddset(&waited, SIGCHLD);
+    while (!has_ended(daemon, WNOHANG)) {
+        int number = sigwaitinfo(&waited, NULL);
+        if (number <= 0 || number == SIGCHLD) {
+            continue;
+        }
+        if (sigismember(&signals->forgiven, number) != 1) {
+            return false;
+        }
+        sigdelset(&signals->forgiven, number);
+    }
+    return true;
+}
+
 /* What is to be said of how it went; "" nothing. */
-static void tell(const struct ft_run_daemon *daemon, bool has_failed, char *error, unsigned error_bytes)
+static void tell(const struct ft_run_daemon *daemon, bool is_followed, char *error, unsigned error_bytes)
 {
     char how[128], line[LINE_BYTES] = "", see[PATH_MAX + 16] = "";
     struct stat st;
     error[0] = '\0';
     set_status_text(how, sizeof(how), daemon->status);
-    if (stat(daemon->log, &st) == 0 && st.st_size == 0) {
-        unlink(daemon->log);
-    } else if (daemon->options->is_trial) {
+    bool is_silent = stat(daemon->log, &st) == 0 && st.st_size == 0;
+    if (is_silent && !daemon->pid) {
+        remove_log(daemon);
+    } else if (!is_silent && daemon->options->is_trial) {
         read_last_line(daemon->log, line, sizeof(line));
-    } else {
+    } else if (!is_silent) {
         snprintf(see, sizeof(see), " (see %s)", daemon->log);
     }
-    if (has_failed) {
+    if (daemon->pid) {
+        snprintf(error, error_bytes, "flowtapd has not stored everything yet and goes on: the trace may lack events%s",
+                 see);
+    } else if (daemon->status != 0 || !is_followed) {
         snprintf(error, error_bytes, "flowtapd ended with %s: the trace may lack events%s%s%s", how, see,
                  line[0] ? ": " : "", line);
     } else if (daemon->ended_with[0]) {
@@ -205,18 +259,25 @@ static void tell(const struct ft_run_daemon *daemon, bool has_failed, char *erro
     }
 }
 
-int ft_run_daemon_end(struct ft_run_daemon *daemon, char *error, unsigned error_bytes)
+int ft_run_daemon_end(struct ft_run_daemon *daemon, const struct ft_run_signals *signals, char *error,
+                      unsigned error_bytes)
 {
+    struct ft_run_signals left, *patience = signals ? &left : NULL;
+    bool is_early = has_ended(daemon, WNOHANG), is_followed = true;
+    if (signals) {
+        left = *signals;
+    }
     close(daemon->hold_fd);
     daemon->hold_fd = -1;
-    has_ended(daemon, 0);
-    if (WIFSIGNALED(daemon->status)) { /* once more, so that the trace says so */
-        follow(daemon);
-        close(daemon->hold_fd);
-        daemon->hold_fd = -1;
-        has_ended(daemon, 0);
+    if (wait_for_end(daemon, patience) && (is_early || WIFSIGNALED(daemon->status))) {
+        is_followed = follow(daemon); /* once more, so that the trace says so */
+        if (daemon->hold_fd >= 0) {
+            close(daemon->hold_fd);
+            daemon->hold_fd = -1;
+        }
+        wait_for_end(daemon, patience);
     }
-    tell(daemon, daemon->status != 0, error, error_bytes);
+    tell(daemon, is_followed, error, error_bytes);
     return error[0] ? -EIO : 0;
 }
 
