@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The private daemon of `flowtap run`: one that is killed is followed by another, and a run knows its own files."""
 
+import contextlib
 import os
 import re
 import signal
@@ -142,8 +143,15 @@ def begun(tap, script):
     tap.cleanup.append(lambda: harness.end_group(run))
     assert run.stdout.readline() == b"ready\n"
     (daemon,) = [pid for pid, name, _ in children_of(run.pid) if name == "flowtapd"]
-    tap.cleanup.append(lambda: run.poll() is None and os.kill(daemon, signal.SIGKILL))
+    pidfd = os.pidfd_open(daemon)
+    tap.cleanup.append(lambda: end_other(pidfd))  # it may be stopped, and the run gone
     return run, daemon
+
+
+def end_other(pidfd):
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    os.close(pidfd)
 
 
 def children_of(pid):
