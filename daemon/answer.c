@@ -89,7 +89,7 @@ static void add_stored(struct answer *answer, const struct ft_daemon *daemon)
     add_gauge(answer, "arrivals", "that a kill of the daemon would lose", ft_arrivals_count(daemon));
 }
 
-static void add_gauges(struct answer *answer, const struct ft_daemon *daemon)
+static void add_gauges(struct answer *answer, struct ft_daemon *daemon)
 {
     answer->message.gauges = answer->gauge_list;
     add_gauge(answer, "processes", "processes attached, or ended and not yet all written", daemon->process_count);
@@ -99,6 +99,7 @@ static void add_gauges(struct answer *answer, const struct ft_daemon *daemon)
     add_queues(answer, daemon);
     add_stored(answer, daemon);
     add_gauge(answer, "memory_bytes", "resident memory of the daemon", own_memory_bytes());
+    ft_space_want(daemon);
     if (!daemon->space.is_known)
         return;
     add_gauge(answer, "spool_free_bytes", "free space where the traces are", daemon->space.last_free_bytes);

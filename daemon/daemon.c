@@ -93,7 +93,7 @@ static void on_housekeeping(uv_timer_t *timer)
     ft_arrivals_tick(daemon, now_ns);
     look_for_ends(daemon, now_ns);
     ft_retain_tick(daemon, now_ns);
-    ft_space_tick(daemon);
+    ft_space_tick(daemon, now_ns);
     ft_metrics_tick(daemon, now_ns);
     ft_service_tick(daemon, now_ns);
     ft_reload_tick(daemon, now_ns);

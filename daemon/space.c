@@ -5,6 +5,8 @@
 
 #include "daemon/daemon.h"
 
+#define UNWANTED_NS INT64_C(60000000000)
+
 static void look(struct ft_space *space)
 {
     struct statvfs disk;
@@ -41,13 +43,22 @@ void ft_space_init(struct ft_daemon *daemon)
     space->aside.after = after;
     look(space);
     take(space);
+    space->next_ns = ft_clock_mono_ns() + UNWANTED_NS;
 }
 
-void ft_space_tick(struct ft_daemon *daemon)
+void ft_space_want(struct ft_daemon *daemon)
+{
+    daemon->space.is_wanted = true;
+}
+
+void ft_space_tick(struct ft_daemon *daemon, int64_t now_ns)
 {
     struct ft_space *space = &daemon->space;
-    if (space->is_running || daemon->is_ending)
+    bool is_due = space->is_wanted || (now_ns >= space->next_ns && !daemon->config.private);
+    if (!is_due || space->is_running || daemon->is_ending)
         return;
     space->is_running = true;
+    space->is_wanted = false;
+    space->next_ns = now_ns + UNWANTED_NS;
     ft_aside_start(&daemon->loop, &space->aside);
 }
