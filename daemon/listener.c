@@ -19,6 +19,7 @@
 #include "daemon/log.h"
 #include "daemon/peers.h"
 #include "daemon/policy.h"
+#include "daemon/refusal.h"
 #include "daemon/successor.h"
 #include "daemon/test_point.h"
 
@@ -135,8 +136,10 @@ static bool refuse_one(struct ft_daemon *daemon)
     if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0)
         ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid,
                             "the daemon had no descriptor left for it (its limit of open files)");
-    if (fd >= 0)
+    if (fd >= 0) {
+        ft_refusal_send(fd, FT_REFUSAL_RESOURCES);
         close(fd);
+    }
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return fd >= 0;
 }

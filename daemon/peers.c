@@ -117,6 +117,7 @@ void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
         uv_poll_init(&daemon->loop, &peer->watch, fd) < 0) {
         ft_status_add(&daemon->status, refused_own, 1);
         ft_arrivals_forget(daemon, arrival);
+        ft_refusal_send(fd, FT_REFUSAL_RESOURCES);
         free(peer);
         close(fd);
         return;
@@ -154,6 +155,7 @@ void ft_peers_sweep(struct ft_daemon *daemon, int64_t now_ns)
         next = peer->next;
         if (now_ns >= peer->until_ns) {
             ft_status_add(&daemon->status, refused_message, 1);
+            ft_refusal_send(peer->fd, FT_REFUSAL_CONNECTIONS);
             forget(&daemon->listener.peers, peer);
         }
     }
