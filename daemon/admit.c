@@ -265,12 +265,13 @@ int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *st
     if (!before)
         ft_process_note_parent(process, relative, daemon->config.private);
     ft_process_identify(process, relative, daemon->config.private);
+    process->mode = ft_mode_of_process(daemon, process);
+    struct ft_job *job;
+    int r = ft_job_get(daemon, process, stored_name, &job);
+    if (r < 0)
+        return r;
     if (before)
         replace_image(daemon, before, process);
-    process->mode = ft_mode_of_process(daemon, process);
-    struct ft_job *job = ft_job_get(daemon, process);
-    if (!job)
-        return -EUSERS;
     ft_daemon_add_process(daemon, process);
     process->job = job;
     note_arrival(daemon, process);
@@ -307,7 +308,7 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
     return r;
 }
 
-static void refuse(struct ft_daemon *daemon, const struct ucred *peer, int error)
+void ft_admit_note_refused(struct ft_daemon *daemon, const struct ucred *peer, int error)
 {
     const char *reason = error == -EBADMSG || error == -EEXIST ? "what it sent is no segment that the daemon takes"
                          : error == -EMFILE                    ? NO_DESCRIPTOR
@@ -338,7 +339,8 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
         return r;
     bool is_known = getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0;
     if (is_known && r == -EMFILE) {
-        refuse(daemon, &peer, r);
+        ft_admit_note_refused(daemon, &peer, r);
+        ft_refusal_send(socket_fd, FT_REFUSAL_RESOURCES);
         return 0;
     }
     if (r == -EPROTO && is_known)
@@ -377,7 +379,7 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
         return 1;
     close(message.fd);
     ft_users_give_process(&daemon->users, peer.uid);
-    refuse(daemon, &peer, r);
+    ft_admit_note_refused(daemon, &peer, r);
     return 0;
 }
 

@@ -39,7 +39,10 @@ struct ft_process *ft_admit_create(int fd, uint64_t bytes, const struct ucred *p
 void ft_admit_take_pidfd(struct ft_process *process, int pidfd);
 
 // Finds its job and hands it over. `stored_name`: the service manager holds it already, under this malloc'ed name, which is
-// taken; else NULL. -ENOMEM: it has no job, and nothing was taken.
+// taken; else NULL. -EUSERS, -ENOMEM: it has no job (job.h), and nothing was taken or changed.
 int ft_admit_join(struct ft_daemon *daemon, struct ft_process *process, char *stored_name);
+
+// Tells of a process that was not admitted for that error: in the log, a counter and a gap.
+void ft_admit_note_refused(struct ft_daemon *daemon, const struct ucred *peer, int error);
 
 #endif

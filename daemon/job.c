@@ -217,10 +217,15 @@ void ft_job_finish(struct ft_job *job)
     ft_job_wake(job, 0);
 }
 
+static bool is_every_job_taken(const struct ft_daemon *daemon)
+{
+    return daemon->job_count >= (uint32_t)daemon->config.max_jobs;
+}
+
 static struct ft_job *create(struct ft_daemon *daemon, const char *key, uint32_t uid,
                              const struct ft_identity *identity)
 {
-    struct ft_job *job = daemon->job_count < (uint32_t)daemon->config.max_jobs ? calloc(1, sizeof(*job)) : NULL;
+    struct ft_job *job = is_every_job_taken(daemon) ? NULL : calloc(1, sizeof(*job));
     if (!job)
         return NULL;
     job->daemon = daemon;
@@ -278,11 +283,18 @@ int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_
     return 0;
 }
 
-struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *process)
+int ft_job_get(struct ft_daemon *daemon, const struct ft_process *process, bool is_held, struct ft_job **out)
 {
     const char *key = daemon->config.private ? PRIVATE_KEY : process->identity.job;
     struct ft_job *job = find(daemon, key, process->uid);
-    return job || has_its_share(daemon, process->uid) ? job : create(daemon, key, process->uid, &process->identity);
+    bool is_full = is_every_job_taken(daemon) || (!is_held && has_its_share(daemon, process->uid));
+    if (!job && is_full)
+        return -EUSERS;
+    job = job ? job : create(daemon, key, process->uid, &process->identity);
+    if (!job)
+        return -ENOMEM;
+    *out = job;
+    return 0;
 }
 
 struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct ft_identity *identity)

@@ -79,10 +79,12 @@ struct ft_job {
     bool is_all_written; // finishing: nothing is left to do
 };
 
-// The job of a process, made where there is none. NULL where it cannot be had (limits, memory).
-struct ft_job *ft_job_get(struct ft_daemon *daemon, const struct ft_process *process);
+// The job of a process, made where there is none. `is_held`: a daemon before us had the process, and what a user may have is
+// not asked. 0; -EUSERS: over max_jobs or max_jobs_per_user; -ENOMEM.
+int ft_job_get(struct ft_daemon *daemon, const struct ft_process *process, bool is_held, struct ft_job **out);
 
-// The job of that name and user, made where there is none.
+// The job of that name and user, which a daemon before us had, made where there is none. NULL where it cannot be had
+// (max_jobs, memory).
 struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct ft_identity *identity);
 
 // The private daemon's only job, made where there is none yet.

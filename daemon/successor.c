@@ -110,7 +110,9 @@ static void admit_stored(struct ft_daemon *daemon, struct ft_stored *stored)
     process->segment.id = stored->id.segment;
     find_pidfd(&stored->id, process);
     ft_users_take_process(&daemon->users, process->uid);
-    if (ft_admit_join(daemon, process, stored->name) < 0) {
+    int r = ft_admit_join(daemon, process, stored->name);
+    if (r < 0) {
+        ft_admit_note_refused(daemon, &peer, r);
         process->segment.fd = -1;
         ft_users_give_process(&daemon->users, process->uid);
         ft_process_destroy(process);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a daemon that takes over may find: memory that is none, files of another boot, a full disk, very many."""
 
+import json
 import os
 import random
 import struct
@@ -207,3 +208,32 @@ def test_vfork_children_are_counted_once(tap):
     assert sorted(numbers) == list(range(4000))
     assert not trace.summary()["partial"]
     assert harness.read_command("verify", trace.path).returncode == 0
+
+
+@pytest.mark.parametrize("setting,attached", [("max_jobs_per_user=1", 2), ("max_jobs=1", 1)])
+def test_what_is_held_of_more_jobs_than_there_may_be_by_now(tap, setting, attached):
+    """A user's share is not asked of what a daemon before had; who finds no room at all is told of."""
+    control = tap.folder / "fault"
+    control.write_bytes(bytes(4096))
+    env = {"LD_PRELOAD": harness.program("fault.so"), "FAULT_CONTROL": control}
+    daemon = manager.Manager(tap, own_env=env)
+    env["FAULT_BELOW"] = daemon.spool
+    daemon.start()
+    with open(control, "r+b") as f:
+        f.write(b"open=28\nwrite=28\n")  # no file tells of them
+    cats = [daemon.spawn(["cat"], stdin=subprocess.PIPE, env={"FLOWTAP_JOB": name}) for name in ("a", "b")]
+    harness.wait_until("both held", lambda: len(daemon.names()) == 2)
+    daemon.kill()
+    control.write_bytes(bytes(4096))
+    daemon.settings = (setting,)
+    daemon.start()
+    for cat in cats:
+        cat.stdin.close()
+        cat.wait(harness.DEADLINE_S)
+    done = harness.call([harness.FLOWTAP, "status", "--json", "--socket", daemon.socket])
+    counters = json.loads(done.stdout)["counters"]
+    assert (counters["attached"], counters["refused_limit"]) == (attached, 2 - attached)
+    trace = daemon.stop()
+    assert len(trace.processes()) == attached
+    assert sum(gap["count"] for gap in trace.gaps("not_admitted")) == 2 - attached
+    assert (attached == 2) == ("no room for another job" not in daemon.log())
