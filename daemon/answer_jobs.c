@@ -70,7 +70,12 @@ static void answer_list(struct asked *asked)
     struct ft_daemon *daemon = asked->base.daemon;
     struct ft_spool_list list;
     uint32_t uid = sees_all(asked) ? UINT32_MAX : asked->base.peer.uid;
-    ft_spool_list(daemon->config.spool_dir, uid, &asked->running, &list);
+    int r = ft_spool_list(daemon->config.spool_dir, uid, &asked->running, &list);
+    if (r == -EMFILE || r == -ENFILE || r == -ENOMEM) {
+        ft_question_note_unanswered(daemon, asked->base.fd, asked->base.peer.uid, -r);
+        ft_spool_list_fini(&list);
+        return;
+    }
     for (size_t i = 0; i < asked->running.count;)
         if (uid != UINT32_MAX && asked->running.jobs[i].uid != uid)
             asked->running.jobs[i] = asked->running.jobs[--asked->running.count];
@@ -97,18 +102,27 @@ static void answer_list(struct asked *asked)
     ft_spool_list_fini(&list);
 }
 
-static bool find_folder(const char *user_path, uint64_t id, char *out, size_t room)
+// The next entry, or NULL; then *error is 0 at the end.
+static struct dirent *next_entry(DIR *folder, int *error)
+{
+    errno = 0;
+    struct dirent *entry = readdir(folder);
+    *error = entry ? 0 : errno;
+    return entry;
+}
+
+// 0, or an errno: where a folder cannot be read, nobody knows what is in it. `out` is "" where there is no such folder.
+static int find_folder(const char *user_path, uint64_t id, char *out, size_t room)
 {
     DIR *user = opendir(user_path);
-    bool is_found = false;
-    for (struct dirent *entry; user && !is_found && (entry = readdir(user));) {
-        is_found = entry->d_name[0] != '.' && ft_stored_name_folder(entry->d_name) == id;
-        if (is_found)
+    int error = user || errno == ENOENT ? 0 : errno;
+    *out = '\0';
+    for (struct dirent *entry; user && !*out && (entry = next_entry(user, &error));)
+        if (entry->d_name[0] != '.' && ft_stored_name_folder(entry->d_name) == id)
             snprintf(out, room, "%s/%s", user_path, entry->d_name);
-    }
     if (user)
         closedir(user);
-    return is_found;
+    return error;
 }
 
 // By length first, so that a file that comes later stands behind the others: n counts up.
@@ -124,10 +138,10 @@ static int list_files(const char *path, char (**out)[NAME_BYTES], uint32_t *coun
 {
     char(*names)[NAME_BYTES] = NULL;
     size_t room = 0;
-    int error = 0;
     DIR *folder = opendir(path);
+    int error = folder || errno == ENOENT ? 0 : errno;
     *count = 0;
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    for (struct dirent *entry; folder && (entry = next_entry(folder, &error));) {
         if (!ft_spool_is_trace(entry->d_name))
             continue;
         if (*count == room) {
@@ -164,7 +178,9 @@ static void answer_file(struct asked *asked)
     char(*names)[NAME_BYTES] = NULL;
     snprintf(user, sizeof(user), "%s/%" PRIu32, asked->base.daemon->config.spool_dir, uid);
     bool may = uid == asked->base.peer.uid || sees_all(asked);
-    if (may && find_folder(user, asked->base.asked.segment_bytes, folder, sizeof(folder)))
+    if (may)
+        error = find_folder(user, asked->base.asked.segment_bytes, folder, sizeof(folder));
+    if (may && error == 0 && *folder)
         error = list_files(folder, &names, &message.count);
     if (error) {
         ft_question_note_unanswered(asked->base.daemon, asked->base.fd, asked->base.peer.uid, error);

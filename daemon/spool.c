@@ -122,12 +122,18 @@ static void read_heads(const char *path, const struct stat *status, uint64_t wri
     ft_trace_reader_close(reader);
 }
 
-static bool measure(const char *path, const struct ft_spool_list *running, struct ft_spool_job *job)
+// Ours that is short, where a list without what stands there would be taken for all of it.
+static bool is_shortage(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
+
+static int measure(const char *path, const struct ft_spool_list *running, struct ft_spool_job *job)
 {
     const struct ft_spool_job *now = running ? ft_spool_find(running, job->uid, job->folder) : NULL;
     DIR *folder = opendir(path);
     if (!folder)
-        return false;
+        return -errno;
     for (struct dirent *entry; (entry = readdir(folder));) {
         char name[FT_SPOOL_PATH_MAX + 512];
         struct stat status;
@@ -143,12 +149,12 @@ static bool measure(const char *path, const struct ft_spool_list *running, struc
             read_heads(name, &status, now ? now->inode : 0, job);
     }
     closedir(folder);
-    return true;
+    return 0;
 }
 
 bool ft_spool_measure(const char *path, struct ft_spool_job *job)
 {
-    return measure(path, NULL, job);
+    return measure(path, NULL, job) == 0;
 }
 
 struct ft_spool_job *ft_spool_add(struct ft_spool_list *list)
@@ -186,8 +192,10 @@ static int list_user(const char *spool_dir, uint32_t uid, const struct ft_spool_
         snprintf(job->job, sizeof(job->job), "%.*s", FT_IDENTITY_JOB_MAX, entry->d_name);
         snprintf(path + n, sizeof(path) - (size_t)n, "/%s", entry->d_name);
         // Without a file there is nothing to tell: it is being made, or a job's whose file was removed by hand.
-        if (!measure(path, running, job) || !job->files)
+        int error = measure(path, running, job);
+        if (error < 0 || !job->files)
             list->count--;
+        r = is_shortage(error) ? error : 0;
     }
     if (jobs)
         closedir(jobs);

@@ -144,6 +144,9 @@ static int fetch_to(const char *socket, const Flowtap__Jobs__Job *job, const cha
     for (uint32_t at = 0; status == 0 && at < count; at++) {
         status = fetch_file(socket, job, at, folder, output, &count);
     }
+    if (status == 0 && count == 0) { /* a daemon that knows no refusals (proto/control.h) says it so */
+        status = ft_cli_fail("%s: %s", socket, ft_ask_explain(-ENODATA));
+    }
     close(folder);
     return status;
 }

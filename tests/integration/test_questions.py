@@ -2,8 +2,11 @@
 """Questions to the daemon: slow ones keep nobody's events from the file; who is not answered is told why, and asks again."""
 
 import contextlib
+import errno
 import json
 import os
+import pathlib
+import resource
 import select
 import signal
 import socket
@@ -64,11 +67,11 @@ def refusal(connection):
 class Slow:
     """A daemon whose spool's folders can be made not to open."""
 
-    def __init__(self, tap, *settings):
+    def __init__(self, tap, *settings, below=""):
         self.control = tap.folder / "fault"
         self.control.write_bytes(bytes(4096))
         self.daemon = harness.Daemon(tap, "d", settings, env={
-            "LD_PRELOAD": harness.program("fault.so"), "FAULT_CONTROL": self.control, "FAULT_BELOW": tap.folder / "d/spool"})
+            "LD_PRELOAD": harness.program("fault.so"), "FAULT_CONTROL": self.control, "FAULT_BELOW": tap.folder / "d/spool" / below})
         self.daemon.start()
 
     def fail(self, text=""):
@@ -147,6 +150,55 @@ def test_answers_that_cannot_be_made_are_told(tap):
     assert reasons == [RESOURCES] * 3
     assert slow.counters()["not_answered"] == 2, "status is no question of those"
     slow.daemon.stop(check=False)
+
+
+@pytest.mark.parametrize("below,error", [("", errno.EMFILE), (f"{os.getuid()}", errno.EIO), (f"{os.getuid()}/8", errno.EACCES),
+                                         (f"{os.getuid()}/8", errno.EMFILE)], ids=str)
+def test_folders_that_cannot_be_read_are_not_empty(tap, below, error):
+    slow = Slow(tap, "job_linger=1h", below=below)
+    assert slow.daemon.call(["true"], env={"SLURM_JOB_ID": "8"}).returncode == 0
+    harness.wait_until("its file", lambda: list(slow.daemon.spool.rglob("*.flow")))
+    slow.fail(f"no_opendir={error}")
+    if error == errno.EMFILE:
+        assert refusal(ask(slow.daemon, JOBS)) == RESOURCES
+    else:
+        done = harness.call([harness.FLOWTAP, "fetch", "8", "--socket", slow.daemon.socket, "-o", tap.folder / "out"])
+        assert done.returncode == 1 and b"lacks memory or descriptors" in done.stderr, done.stderr
+    slow.fail()
+    done = harness.call([harness.FLOWTAP, "fetch", "8", "--socket", slow.daemon.socket, "-o", tap.folder / "out"])
+    assert done.returncode == 0, done.stderr
+    slow.daemon.stop()
+
+
+def test_who_finds_no_descriptor_or_sends_nothing_is_told(tap):
+    daemon = tap.daemon()
+    limits = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
+    used = {int(fd.name) for fd in pathlib.Path(f"/proc/{daemon.process.pid}/fd").iterdir()}
+    free = next(fd for fd in range(limits[0]) if fd not in used)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (free, limits[1]))
+    asked = [connect(daemon) for _ in range(3)]
+    assert [refusal(one) for one in asked] == [RESOURCES] * 3
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limits)
+    assert refusal(connect(daemon)) == CONNECTIONS
+    daemon.stop(check=False)
+
+
+def test_a_daemon_without_refusals_says_by_no_file_that_there_is_none(tap):
+    """A job that is listed and gone by the time that it is fetched."""
+    def serve(number, connection):
+        connection.recv(1 << 10)
+        memory = os.memfd_create("jobs")
+        if number == 0:  # jobs {id, uid, job}
+            job = b"\x09" + bytes(8) + b"\x10\x00" + b"\x1a\x018"
+            os.write(memory, b"\x12" + bytes([len(job)]) + job)
+            socket.send_fds(connection, [bytes(8)], [memory])
+        else:
+            connection.send(b"\x10\x00")  # count 0
+        os.close(memory)
+
+    fake = Listener(tap, serve)
+    done = harness.call([harness.FLOWTAP, "fetch", "8", "--socket", fake.path, "-o", tap.folder / "out"])
+    assert done.returncode == 1 and b"no files of this job" in done.stderr, done.stderr
 
 
 def test_why_a_question_is_not_answered(tap):

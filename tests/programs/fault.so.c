@@ -8,7 +8,8 @@
  *   memory=BYTES    malloc, calloc and realloc of that much and more fail
  *   allocation=N    the Nth of these calls fails, and no other
  *   opendir=1       opendir of a folder below FAULT_BELOW does not return until the file says so no more
- *   statvfs=1       the same of statvfs
+ *   no_opendir=ERRNO  opendir below FAULT_BELOW fails with that errno
+ *   statvfs=1       as opendir=1, of statvfs
  *   realtime=S      CLOCK_REALTIME stands so many seconds from what it is
  */
 #include <dirent.h>
@@ -113,6 +114,8 @@ DIR *opendir(const char *path)
     static __typeof__(&opendir) real;
     while (is_below(path) && wish("opendir"))
         poll(NULL, 0, 5);
+    if (fails("no_opendir", is_below(path)))
+        return NULL;
     if (!real)
         real = REAL(opendir);
     return real(path);
