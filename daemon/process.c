@@ -167,7 +167,9 @@ static bool read_counters(const struct ft_process *process, struct ft_process_co
 }
 
 // Whether all that the pid of that start has done is this image's. Where its parent was traced when the pid was made, what
-// came before would have attached, too: it was no program, but a child on its way to one.
+// came before would have attached, too: it was no program, but a child on its way to one. That does not hold where it was a
+// program that cannot (static, foreign, secure, refused) and has executed this one, nor of what took less than YOUNG_NS: what
+// those did is taken for this image's. A forked child has an image of its own before, and is not asked here.
 static bool has_done_all(const struct ft_process *process, uint64_t start_time)
 {
     int64_t made_ns = born_ns(start_time);
