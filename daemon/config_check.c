@@ -117,7 +117,8 @@ static void check_user_modes(const struct ft_config *config, struct ft_config_re
 static void check_path(const struct ft_config *config, enum ft_config_id id, const char *path,
                        struct ft_config_report *report)
 {
-    const char *origin = config->values[id].origin, *name = ft_config_keys[id].name, *slash = strrchr(path, '/');
+    const char *origin = config->values[id].origin, *name = ft_config_keys[id].name;
+    size_t bytes = strlen(path);
     struct stat status;
     if (!origin || origin[0] == '-' || !*path) // by --set, from where one is
         return;
@@ -126,6 +127,9 @@ static void check_path(const struct ft_config *config, enum ft_config_id id, con
                        origin, name, path);
         return;
     }
+    while (bytes > 1 && path[bytes - 1] == '/') // of the name itself
+        bytes--;
+    const char *slash = memrchr(path, '/', bytes);
     char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
     bool is_there = folder && stat(folder, &status) == 0 && S_ISDIR(status.st_mode);
     if (folder && !is_there && id != FT_CONFIG_socket) // whose folder a service manager may make

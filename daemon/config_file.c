@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
 #define LINE_BYTES_MAX 16384
+#define FIFO_PATIENCE_MS 10000
 
 static char *trimmed(char *text)
 {
@@ -128,27 +130,47 @@ void ft_config_parse(struct ft_config *config, const char *path, const char *tex
     }
 }
 
-// A descriptor, or -errno. What is no file with an end is not waited for: a fifo may never have one. /dev/null has.
-static int open_file(const char *path)
+// A descriptor, or -errno. What is no file with an end is not waited for: a fifo among drop-ins may never have one.
+// /dev/null has, and so has a pipe that a shell gives as the file itself.
+static int open_file(const char *path, bool is_listed, bool *is_fifo)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return -errno;
-    if (fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISCHR(status.st_mode)))
+    bool is_known = fstat(fd, &status) == 0;
+    *is_fifo = is_known && S_ISFIFO(status.st_mode);
+    if (is_known &&
+        (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISCHR(status.st_mode) || (*is_fifo && !is_listed)))
         return fd;
     close(fd);
     return -EINVAL;
 }
 
-// The whole file, malloc'ed; NULL and -errno.
-static char *read_file(const char *path, size_t *length, int *error)
+// Who writes into it has to begin, and go on.
+static bool has_more(int fd)
 {
-    int fd = open_file(path);
+    struct pollfd watch = {.fd = fd, .events = POLLIN};
+    int r;
+    do
+        r = poll(&watch, 1, FIFO_PATIENCE_MS);
+    while (r < 0 && errno == EINTR);
+    return r > 0;
+}
+
+// The whole file, malloc'ed; NULL and -errno.
+static char *read_file(const char *path, bool is_listed, size_t *length, int *error)
+{
+    bool is_fifo = false;
+    int fd = open_file(path, is_listed, &is_fifo);
     char *text = fd < 0 ? NULL : malloc(FILE_BYTES_MAX);
     int r = fd < 0 ? fd : text ? 0 : -ENOMEM;
     *length = 0;
     while (r == 0 && *length < FILE_BYTES_MAX) {
+        if (is_fifo && !has_more(fd)) {
+            r = -ETIMEDOUT;
+            break;
+        }
         ssize_t n = read(fd, text + *length, FILE_BYTES_MAX - *length);
         if (n < 0)
             r = -errno;
@@ -172,7 +194,7 @@ static void load_one(struct ft_config *config, const char *path, bool is_listed,
 {
     size_t length;
     int error;
-    char *text = read_file(path, &length, &error);
+    char *text = read_file(path, is_listed, &length, &error);
     if (error < 0 && (error != -ENOENT || is_listed))
         ft_config_tell(report, error != -ENOENT, "%s: %s", path,
                        error == -EINVAL ? "no regular file" : strerror(-error));

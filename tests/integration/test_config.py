@@ -74,6 +74,20 @@ def test_a_drop_in_that_is_no_file_is_told(tap, make, says):
     assert (status, lines) == ((1, [f"flowtapd: F.d/60-odd.conf: {says}"]) if says else (0, []))
 
 
+@pytest.mark.parametrize("text,lines", [("[flowtapd]\nmode = off\n", 0), ("[flowtapd]\n\nmode = on\n", 1)])
+def test_a_shell_may_give_the_file_through_a_pipe(tap, text, lines):
+    for given in ('printf %s "$1" | "$0" --check --config /dev/stdin', '"$0" --check --config <(printf %s "$1")',
+                  'mkfifo "$2/fifo"; (sleep 0.2; printf %s "$1" > "$2/fifo") & "$0" --check --config "$2/fifo"'):
+        done = harness.call(["bash", "-c", given, harness.FLOWTAPD, text, tap.folder])
+        assert (done.returncode, done.stderr.count(b"\n")) == (lines, lines), done.stderr
+        assert not lines or b":3: mode: on is none of" in done.stderr, done.stderr
+
+
+def test_a_path_may_end_in_slashes(tap):
+    for path in (f"{tap.folder}/spool/", f"{tap.folder}/spool//", f"{tap.folder}//", "/spool/"):
+        assert check(tap.folder, f"[flowtapd]\nspool_dir = {path}\n") == (0, [])
+
+
 def test_a_file_that_is_asked_for_has_to_be_there(tap):
     done = harness.call([harness.FLOWTAPD, "--config", tap.folder / "none", "--check"])
     assert done.returncode == 1 and done.stderr == f"flowtapd: {tap.folder}/none: No such file or directory\n".encode()
