@@ -45,5 +45,7 @@ struct ft_trace_set {
 
 // Fills in hosts, processes, threads and files (trace_set_union.c). 0 or -ENOMEM.
 int ft_set_unite(struct ft_trace_set *set, bool with_files);
+// Then: a file without a birth is the first one that has one of the same inode (trace_set_births.c). 0 or -ENOMEM.
+int ft_set_unite_births(struct ft_trace_set *set);
 
 #endif

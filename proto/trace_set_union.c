@@ -331,7 +331,7 @@ static int unite_files(struct ft_trace_set *set)
     }
     free(table.buckets);
     free(table.hashes);
-    return rc;
+    return rc == 0 ? ft_set_unite_births(set) : rc;
 }
 
 int ft_set_unite(struct ft_trace_set *set, bool with_files)

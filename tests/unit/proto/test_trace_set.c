@@ -329,18 +329,25 @@ static void one_inode_below_many_mounts_of_one_host(void **state)
 static void one_inode_of_files_born_one_after_the_other(void **state)
 {
     const char *paths[] = {path_of("births.flow")};
-    const uint64_t births[] = {0, 7, 8, 7};
+    const struct {
+        uint64_t inode, birth;
+        uint32_t same_as; // the first id of that file
+    } files[] = {{1, 0, 1}, {1, 7, 1}, {1, 8, 3}, {1, 7, 1}, {2, 0, 5}, {3, 9, 6}, {1, 0, 1}, {3, 0, 6}};
+    const uint32_t count = sizeof(files) / sizeof(files[0]);
     struct ft_trace_header header = full_header();
-    struct ft_trace_file file = {.kind = FT_FILE_KIND_REGULAR, .dev = 1, .inode = 1};
+    struct ft_trace_file file = {.kind = FT_FILE_KIND_REGULAR, .dev = 1};
+    char text[64];
     struct ft_trace_writer *writer;
     struct ft_trace_set *set;
     struct made made;
 
     (void)state;
     assert_int_equal(ft_trace_writer_create(&header, NULL, &writer), 0);
-    for (uint32_t i = 0; i < 4; i++) {
-        file.path = (uint32_t)ft_trace_writer_name(writer, FT_BYTES(i == 3 ? "/other" : "/name"));
-        file.birth = births[i];
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(text, sizeof(text), "/name%u", i + 1);
+        file.path = (uint32_t)ft_trace_writer_name(writer, FT_BYTES(text));
+        file.inode = files[i].inode;
+        file.birth = files[i].birth;
         assert_int_equal(ft_trace_writer_file(writer, &file), i + 1);
     }
     assert_int_equal(ft_trace_writer_finish(writer), 0);
@@ -349,8 +356,12 @@ static void one_inode_of_files_born_one_after_the_other(void **state)
     write_file("births.flow", made.data, made.len);
     free(made.data);
     assert_int_equal(ft_trace_set_open(paths, 1, NULL, &set, NULL), 0);
-    assert_int_equal(ft_trace_set_file_count(set), 3);
-    assert_int_equal(ft_trace_set_file_of(set, 0, 2), ft_trace_set_file_of(set, 0, 4));
+    assert_int_equal(ft_trace_set_file_count(set), 4);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < count; k++)
+            assert_int_equal(ft_trace_set_file_of(set, 0, i + 1) == ft_trace_set_file_of(set, 0, k + 1),
+                             files[i].same_as == files[k].same_as);
+    assert_true(ft_trace_set_file(set, ft_trace_set_file_of(set, 0, 1))->record->birth == 7);
     ft_trace_set_close(set);
 }
 
