@@ -27,7 +27,7 @@ struct ft_run_daemon {
     int hold_fd, files_fd;
     unsigned followers;   /* that were started after the first one */
     int status;           /* of the one that has ended, as of wait */
-    char ended_with[128]; /* how the first one ended that was not told to; "": none did */
+    char ended_with[128]; /* how the latest one ended that was not told to; "": none did */
     bool made_log;        /* it was not there before; no other run writes to it */
     char log[PATH_MAX];
 };
