@@ -44,12 +44,6 @@ static struct ft_call_sum *sum_of(struct ft_calls *calls, bool is_span, const ch
     return sum;
 }
 
-static unsigned group_of(const struct ft_trace_reader *reader, unsigned call)
-{
-    const struct ft_trace_call *record = ft_trace_reader_call(reader, call);
-    return record ? record->group : (unsigned)ft_call_group(call);
-}
-
 static struct ft_call_sum *sum_of_call(struct ft_calls *calls, const struct ft_trace_reader *reader, unsigned call)
 {
     if (calls->known_of != reader) {
@@ -62,7 +56,8 @@ static struct ft_call_sum *sum_of_call(struct ft_calls *calls, const struct ft_t
     char room[32];
     const char *name = ft_call_name_find(reader, call, room, sizeof(room));
     struct ft_call_sum *sum = sum_of(calls, false, ft_call_name_category(reader, call), name);
-    sum->group = group_of(reader, call);
+    sum->group = ft_call_name_group(reader, call);
+    sum->is_late = ft_count_is_late(name, sum->group);
     if (call < FT_TRACE_CALL_MAX) {
         calls->known[call] = (uint32_t)(sum - calls->items) + 1;
     }
@@ -88,23 +83,25 @@ static void add_to(struct ft_sum *sum, const struct ft_sum *more)
     sum->count += more->count;
     sum->bytes += more->bytes;
     sum->time_ns += more->time_ns;
+    sum->late_bytes += more->late_bytes;
 }
 
 static void add_figures(struct ft_calls *calls, const struct ft_call_sum *call, unsigned mask,
                         const struct ft_sum *more)
 {
-    struct ft_sum no_bytes = {.count = more->count, .time_ns = more->time_ns};
+    struct ft_sum no_bytes = {.count = more->count, .time_ns = more->time_ns}, moved = *more;
+    moved.late_bytes = call->is_late ? more->bytes : 0;
     if (mask & FT_COUNT_READ) {
-        add_to(&calls->read, more);
+        add_to(&calls->read, &moved);
     }
     if (mask & FT_COUNT_WRITE) {
-        add_to(&calls->write, more);
+        add_to(&calls->write, &moved);
     }
     if (mask & FT_COUNT_METADATA) {
         add_to(&calls->metadata, &no_bytes);
     }
     if (mask & FT_COUNT_OTHER_IO) {
-        add_to(&calls->other_io, more);
+        add_to(&calls->other_io, &moved);
     }
     unsigned stream = mask & FT_COUNT_METADATA ? ft_count_of_stream(call->name, call->category, call->group) : 0;
     calls->read.bytes += stream & FT_COUNT_READ ? more->bytes : 0;
@@ -192,7 +189,8 @@ static void share_out(struct ft_calls *calls, const struct ft_call_sum *call)
         stored += call->stored_by_mask[mask];
     }
     if (stored == 0) {
-        add_figures(calls, call, ft_count_of(call->group, FT_FILE_CLASS_STORAGE, FT_FILE_CLASS_STORAGE), &left);
+        unsigned second = call->is_late ? FT_FILE_CLASS_NONE : FT_FILE_CLASS_STORAGE;
+        add_figures(calls, call, ft_count_of(call->group, FT_FILE_CLASS_STORAGE, second), &left);
     }
     for (unsigned mask = 0; mask < 16 && stored > 0; mask++) {
         uint64_t part = call->stored_by_mask[mask];
@@ -205,12 +203,6 @@ static void share_out(struct ft_calls *calls, const struct ft_call_sum *call)
         left.time_ns -= share.time_ns;
         stored -= part;
     }
-}
-
-static struct ft_sum without(const struct ft_sum *all, const struct ft_sum *part)
-{
-    return (struct ft_sum){
-        .count = all->count - part->count, .bytes = all->bytes - part->bytes, .time_ns = all->time_ns - part->time_ns};
 }
 
 void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set)
@@ -227,9 +219,16 @@ void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set)
             share_out(calls, &calls->items[i]);
         }
     }
-    calls->dropped_read = without(&calls->read, &read);
-    calls->dropped_write = without(&calls->write, &write);
-    calls->dropped_metadata = without(&calls->metadata, &metadata);
+    calls->dropped_read = ft_sum_without(&calls->read, &read);
+    calls->dropped_write = ft_sum_without(&calls->write, &write);
+    calls->dropped_metadata = ft_sum_without(&calls->metadata, &metadata);
+}
+
+bool ft_calls_know_io_times(const struct ft_calls *calls)
+{
+    uint64_t all = calls->read.count + calls->write.count + calls->metadata.count;
+    uint64_t dropped = calls->dropped_read.count + calls->dropped_write.count + calls->dropped_metadata.count;
+    return all == 0 || all > dropped;
 }
 
 static int compare(const void *a_untyped, const void *b_untyped)

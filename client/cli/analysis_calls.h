@@ -2,7 +2,7 @@
 /*
  * Totals per call, from the heads of the blocks and the totals of dropped events, or of chosen rows; and the figures read, write, metadata
  * and other_io. Of dropped events it is not known on what kind of file they were: those of a call are shared out like
- * its stored ones, or taken for files where none was stored.
+ * its stored ones, or taken for files where none was stored (bytes of asynchronous requests for read ones).
  */
 #ifndef FT_CLI_ANALYSIS_CALLS_H
 #define FT_CLI_ANALYSIS_CALLS_H
@@ -13,12 +13,35 @@
 
 struct ft_sum {
     uint64_t count, bytes, time_ns;
+    uint64_t late_bytes; /* of these: no time that is known is theirs, see ft_count_is_late() */
 };
+
+/* Bytes that can be divided by time. */
+static inline uint64_t ft_sum_timed_bytes(const struct ft_sum *sum)
+{
+    return sum->bytes - sum->late_bytes;
+}
+
+/* Not where all bytes came from asynchronous requests. */
+static inline bool ft_sum_knows_rate(const struct ft_sum *sum)
+{
+    return sum->bytes == 0 || sum->bytes > sum->late_bytes;
+}
+
+/* `part` is of `all`. */
+static inline struct ft_sum ft_sum_without(const struct ft_sum *all, const struct ft_sum *part)
+{
+    return (struct ft_sum){.count = all->count - part->count,
+                           .bytes = all->bytes - part->bytes,
+                           .time_ns = all->time_ns - part->time_ns,
+                           .late_bytes = all->late_bytes - part->late_bytes};
+}
 
 struct ft_call_sum {
     char *name, *category;       /* owned; any bytes of a span's, cut at a NUL */
     bool is_span;                /* of the application; else a call */
     unsigned group;              /* enum ft_group */
+    bool is_late;                /* see ft_count_is_late() */
     struct ft_sum sum;           /* dropped ones included */
     struct ft_sum dropped;       /* of these */
     uint64_t stored_by_mask[16]; /* counts by mask of FT_COUNT_* */
@@ -49,6 +72,8 @@ void ft_calls_init(struct ft_calls *calls);
 void ft_calls_fini(struct ft_calls *calls);
 /* Adds up the whole set. */
 void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set);
+/* Whether some of the calls on files are stored, or there were none: of dropped ones nobody knows when they were. */
+bool ft_calls_know_io_times(const struct ft_calls *calls);
 /* One total of stored events. */
 void ft_calls_add(struct ft_calls *calls, const struct ft_trace_reader *reader,
                   const struct ft_trace_aggregate *aggregate);

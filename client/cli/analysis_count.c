@@ -80,3 +80,8 @@ unsigned ft_count_kernel_sides(const char *name, unsigned group)
     }
     return group == FT_GROUP_READ || group == FT_GROUP_WRITE;
 }
+
+bool ft_count_is_late(const char *name, unsigned group)
+{
+    return group == FT_GROUP_TRANSFER && ft_count_kernel_sides(name, group) == 1;
+}

@@ -46,4 +46,10 @@ bool ft_count_is_open(const char *name);
  */
 unsigned ft_count_kernel_sides(const char *name, unsigned group);
 
+/*
+ * Whether the call tells the bytes of a request that went on without it: they are read or written, never both, and none
+ * of the call's time is theirs.
+ */
+bool ft_count_is_late(const char *name, unsigned group);
+
 #endif

@@ -181,7 +181,8 @@ void ft_diff_add(struct ft_diff *diff, int side, const struct ft_trace_set *set)
     run->profiled = ft_trace_set_profiled(set);
     run->stored = scan.rows;
     run->process_count = ft_trace_set_process_count(set);
-    run->state = ft_state_of(set, scan.bad_blocks | run->calls.bad_blocks);
+    run->bad_blocks = scan.bad_blocks | run->calls.bad_blocks;
+    run->state = ft_state_of(set, run->bad_blocks);
     add_calls(diff, side);
     add_files(diff, side, &scan);
     add_programs(diff, side, set, &scan);

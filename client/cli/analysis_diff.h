@@ -21,6 +21,7 @@ struct ft_diff_run {
     uint64_t profiled, stored;
     size_t process_count, file_count;
     struct ft_state state;
+    uint64_t bad_blocks; /* that could not be decoded */
 };
 
 /* What happened to a row (enum ft_diff_change). */

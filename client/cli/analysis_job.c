@@ -24,6 +24,20 @@ uint64_t ft_job_dropped(const struct ft_trace_process *process)
     return dropped;
 }
 
+bool ft_job_drops_io(const struct ft_trace_set *set, uint32_t process)
+{
+    const struct ft_trace_set_process *known = ft_trace_set_process(set, process);
+    const struct ft_trace_reader *reader = ft_trace_set_reader(set, known->reader);
+    for (size_t i = 0; i < known->record->dropped_calls_count; i++) {
+        unsigned call = known->record->dropped_calls[i].call;
+        if (known->record->dropped_calls[i].count > 0 && ft_count_has_category(ft_call_name_category(reader, call)) &&
+            ft_count_of(ft_call_name_group(reader, call), FT_FILE_CLASS_STORAGE, FT_FILE_CLASS_STORAGE) & FT_COUNT_IO) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process)
 {
     const struct ft_trace_set_process *known = ft_trace_set_process(set, process);

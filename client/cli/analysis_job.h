@@ -51,5 +51,15 @@ size_t ft_job_count_gaps(const struct ft_trace_set *set);
  */
 uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process);
 uint64_t ft_job_dropped(const struct ft_trace_process *process);
+/* Whether calls on files may be among them; of what each was on nothing is known. */
+bool ft_job_drops_io(const struct ft_trace_set *set, uint32_t process);
+/*
+ * Whether it can be compared with other processes: where events were dropped, its times and bytes are of some of its
+ * calls alone.
+ */
+static inline bool ft_job_is_comparable(const struct ft_trace_set *set, uint32_t process)
+{
+    return ft_job_dropped(ft_trace_set_process(set, process)->record) == 0;
+}
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "client/cli/analysis_job.h"
 #include "client/cli/analysis_peers.h"
 #include "client/cli/cli.h"
 
@@ -13,7 +14,7 @@ static int furthest_first(const void *a_untyped, const void *b_untyped)
     return x != y ? (x < y ? 1 : -1) : (a->process > b->process) - (a->process < b->process);
 }
 
-/* Of processes that came as sums it is not known how long I/O went on. */
+/* Of processes that came as sums it is not known how long I/O went on; events that are chosen are all there. */
 static struct ft_peer *order_processes(const struct ft_trace_set *set, const struct ft_scan *scan, bool are_chosen,
                                        size_t *count)
 {
@@ -21,7 +22,7 @@ static struct ft_peer *order_processes(const struct ft_trace_set *set, const str
     *count = 0;
     for (uint32_t p = 0; p < scan->process_count; p++) {
         const struct ft_process_sum *sum = &scan->processes[p];
-        if (sum->profiled == 0 && (!are_chosen || sum->events > 0)) {
+        if (sum->profiled == 0 && (are_chosen ? sum->events > 0 : ft_job_is_comparable(set, p))) {
             all[(*count)++] =
                 (struct ft_peer){.process = p, .io_ns = (uint64_t)scan->times.totals[p].total_ns[FT_SWEEP_IO]};
         }

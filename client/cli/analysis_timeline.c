@@ -374,6 +374,7 @@ int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *se
     for (size_t i = 0; i < timeline->count; i++) {
         ft_timeline_bin_add(&timeline->total, &timeline->bins[i]);
     }
+    ft_timeline_find_known(timeline, set, where);
     ft_intervals_fini(&context.pending[IO]);
     ft_intervals_fini(&context.pending[COMPUTE]);
     return 0;

@@ -40,6 +40,8 @@ struct ft_timeline {
     struct ft_timeline_category categories[FT_TIMELINE_CATEGORIES_MAX];
     size_t category_count;
     uint64_t profiled; /* so many events are in it as sums */
+    bool knows_io;     /* not where all calls on files were dropped, or all events */
+    bool knows_spans;  /* not where all events were dropped */
     uint64_t bad_blocks;
 };
 
@@ -60,6 +62,8 @@ int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *se
 /* Adds a PROFILE frame's rows to `bins`; while the pass runs. */
 void ft_timeline_add_sums(const struct ft_timeline *timeline, struct ft_timeline_bin *bins, const struct ft_pass *pass,
                           size_t reader, const struct ft_rows *rows);
+/* Fills knows_io and knows_spans from its total. */
+void ft_timeline_find_known(struct ft_timeline *timeline, const struct ft_trace_set *set, const struct ft_where *where);
 void ft_timeline_fini(struct ft_timeline *timeline);
 
 /* Length of bin i: the last one may be shorter. */

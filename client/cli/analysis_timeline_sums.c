@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Rows that are sums of events (PROFILE frames) in the bins of a timeline. */
+/* What of a timeline is no row of an event: sums (PROFILE frames) in its bins, and whether what was dropped leaves it known. */
 #include "client/cli/analysis_count.h"
+#include "client/cli/analysis_job.h"
 #include "client/cli/analysis_timeline.h"
+#include "client/cli/report.h"
 
 /* What calls that came as one sum did, from the first's start to the last's end. */
 struct sum {
@@ -73,4 +75,18 @@ void ft_timeline_add_sums(const struct ft_timeline *timeline, struct ft_timeline
             spread(timeline, bins, &sum);
         }
     }
+}
+
+/* Events that are chosen are all there. */
+void ft_timeline_find_known(struct ft_timeline *timeline, const struct ft_trace_set *set, const struct ft_where *where)
+{
+    const struct ft_timeline_bin *total = &timeline->total;
+    bool is_io_dropped = false;
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        is_io_dropped |= ft_job_drops_io(set, p);
+    }
+    timeline->knows_spans =
+        where || timeline->profiled > 0 || ft_trace_set_events(set) > 0 || ft_report_dropped(set) == 0;
+    timeline->knows_io = where || total->read.calls + total->write.calls + total->metadata.calls > 0 ||
+                         (timeline->knows_spans && !is_io_dropped);
 }

@@ -44,6 +44,7 @@ static bool read_runs(struct ft_diff *diff, const struct ft_strings *operands, c
         }
         titles[side] = ft_report_title(&one, NULL, set);
         ft_diff_add(diff, side, set);
+        ft_report_warn_of_blocks(set, diff->runs[side].bad_blocks);
         ft_trace_set_close(set);
     }
     return true;

@@ -96,6 +96,7 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
     } else {
         ft_processes_print_text(&processes, stdout);
     }
+    ft_report_warn_of_blocks(set, processes.scan.bad_blocks);
     release(&processes);
     ft_report_where_end(&where, set, values->with_stats);
     ft_trace_set_close(set);

@@ -2,6 +2,7 @@
 /* What the parts of a job do at the same time. */
 #include <stdlib.h>
 
+#include "client/cli/analysis_job.h"
 #include "client/cli/analysis_peers.h"
 #include "client/cli/cli.h"
 #include "client/cli/diagnose.h"
@@ -34,10 +35,13 @@ char *ft_diagnose_look_serial(const struct ft_diagnose *diagnose, const struct f
 
 static struct ft_peer *order_peers(const struct ft_diagnose *diagnose, size_t *count)
 {
-    *count = ft_trace_set_process_count(diagnose->set);
-    struct ft_peer *peers = ft_cli_alloc((*count + 1) * sizeof(*peers));
-    for (uint32_t p = 0; p < *count; p++) {
-        peers[p] = (struct ft_peer){.process = p, .io_ns = diagnose->processes[p].io_ns};
+    size_t processes = ft_trace_set_process_count(diagnose->set);
+    struct ft_peer *peers = ft_cli_alloc((processes + 1) * sizeof(*peers));
+    *count = 0;
+    for (uint32_t p = 0; p < processes; p++) {
+        if (ft_job_is_comparable(diagnose->set, p)) {
+            peers[(*count)++] = (struct ft_peer){.process = p, .io_ns = diagnose->processes[p].io_ns};
+        }
     }
     ft_peers_order(peers, *count, diagnose->set);
     return peers;

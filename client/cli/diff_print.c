@@ -8,11 +8,21 @@
 #include "client/cli/table.h"
 #include "client/cli/units.h"
 
-/* How long something went on (totals 1 to 3) is not known of sums, nor where all was dropped. */
+/* How long something went on is not known of sums, nor where all of it was dropped. */
 static bool is_known(const struct ft_diff *diff, int total, int side)
 {
+    enum { IO_TIME = 1, COMPUTE_TIME, OVERLAP_TIME };
     const struct ft_diff_run *run = &diff->runs[side];
-    return total < 1 || total > 3 || (run->profiled == 0 && (run->stored > 0 || run->state.dropped == 0));
+    bool is_any = run->profiled == 0 && (run->stored > 0 || run->state.dropped == 0);
+    switch (total) {
+    case COMPUTE_TIME:
+        return is_any;
+    case IO_TIME:
+    case OVERLAP_TIME:
+        return is_any && ft_calls_know_io_times(&run->calls);
+    default:
+        return true;
+    }
 }
 
 static uint64_t positive(int64_t ns)

@@ -18,6 +18,7 @@ struct ft_processes_group {
     struct ft_bytes name; /* what they have in common; empty: unknown */
     int64_t rank;         /* by rank; -1: unknown */
     uint64_t processes, events;
+    bool knows_io; /* of one of them at least */
     struct ft_process_sum sum;
 };
 
@@ -43,6 +44,9 @@ void ft_processes_choose(struct ft_processes *processes);
 void ft_processes_order_by(struct ft_processes *processes, const char *sort);
 /* Fills groups. */
 void ft_processes_group(struct ft_processes *processes, const char *by);
+/* Whether anything that it did is known: not where all was dropped, nor calls on files where all of those were. */
+bool ft_processes_knows_times(const struct ft_processes *processes, uint32_t process);
+bool ft_processes_knows_io(const struct ft_processes *processes, uint32_t process);
 /* Events of a process: those that were chosen, else all that it made. */
 uint64_t ft_processes_events(const struct ft_processes *processes, uint32_t process);
 void ft_processes_put_groups(struct ft_json *json, const struct ft_processes *processes);

@@ -15,6 +15,22 @@ uint64_t ft_processes_events(const struct ft_processes *processes, uint32_t proc
                                 : ft_job_emitted(processes->set, &processes->scan, process);
 }
 
+/* What all that was dropped was, is known of calls, not of what each was on. */
+bool ft_processes_knows_times(const struct ft_processes *processes, uint32_t process)
+{
+    const struct ft_process_sum *sum = &processes->scan.processes[process];
+    return sum->events > 0 || sum->profiled > 0 ||
+           ft_job_dropped(ft_trace_set_process(processes->set, process)->record) == 0;
+}
+
+bool ft_processes_knows_io(const struct ft_processes *processes, uint32_t process)
+{
+    const struct ft_process_sum *sum = &processes->scan.processes[process];
+    bool is_any_stored = sum->profiled > 0 || sum->io_time_ns > 0 || sum->read_bytes > 0 || sum->written_bytes > 0;
+    return processes->is_chosen || is_any_stored ||
+           (ft_processes_knows_times(processes, process) && !ft_job_drops_io(processes->set, process));
+}
+
 void ft_processes_choose(struct ft_processes *processes)
 {
     size_t kept = 0;
@@ -132,6 +148,7 @@ void ft_processes_group(struct ft_processes *processes, const char *by)
         }
         const struct ft_process_sum *sum = &processes->sums[p];
         group->processes++;
+        group->knows_io |= ft_processes_knows_io(processes, p);
         group->events += ft_processes_events(processes, p);
         group->sum.io_time_ns += sum->io_time_ns;
         group->sum.read_bytes += sum->read_bytes;
@@ -153,9 +170,9 @@ void ft_processes_put_groups(struct ft_json *json, const struct ft_processes *pr
         }
         ft_json_member_uint(json, "processes", group->processes);
         ft_json_member_uint(json, processes->is_chosen ? "chosen" : "events", group->events);
-        ft_json_member_seconds(json, "io_time", io_ns > INT64_MAX ? INT64_MAX : (int64_t)io_ns);
-        ft_json_member_uint(json, "read_bytes", group->sum.read_bytes);
-        ft_json_member_uint(json, "written_bytes", group->sum.written_bytes);
+        ft_json_member_seconds_if(json, "io_time", group->knows_io, io_ns > INT64_MAX ? INT64_MAX : (int64_t)io_ns);
+        ft_json_member_uint_if(json, "read_bytes", group->knows_io, group->sum.read_bytes);
+        ft_json_member_uint_if(json, "written_bytes", group->knows_io, group->sum.written_bytes);
         ft_json_end_object(json);
     }
 }

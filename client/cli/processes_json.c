@@ -135,13 +135,6 @@ static void put_kernel(struct ft_json *json, const struct ft_trace_kernel *kerne
     ft_json_end_object(json);
 }
 
-/* Not where all that it did was dropped: what that was is known of calls, not of what each was on. */
-static bool is_any_stored(const struct ft_processes *processes, uint32_t p)
-{
-    const struct ft_process_sum *sum = &processes->scan.processes[p];
-    return sum->events > 0 || sum->profiled > 0 || ft_job_dropped(ft_trace_set_process(processes->set, p)->record) == 0;
-}
-
 static void put_counts(struct ft_json *json, const struct ft_processes *processes, uint32_t p)
 {
     const struct ft_trace_process *record = ft_trace_set_process(processes->set, p)->record;
@@ -158,7 +151,7 @@ static void put_counts(struct ft_json *json, const struct ft_processes *processe
         ft_json_member_uint(json, ft_cause_name(cause), record->dropped[cause]);
     }
     ft_json_end_object(json);
-    bool is_known = is_any_stored(processes, p);
+    bool is_known = ft_processes_knows_io(processes, p);
     ft_json_member_seconds_if(json, "io_time", is_known,
                               sum->io_time_ns > INT64_MAX ? INT64_MAX : (int64_t)sum->io_time_ns);
     ft_json_member_uint_if(json, "read_bytes", is_known, sum->read_bytes);
@@ -173,22 +166,23 @@ static void put_busy(struct ft_json *json, const struct ft_processes *processes,
     const struct ft_sweep_totals *times = &processes->times[p];
     const struct ft_process_sum *sum = &processes->sums[p];
     /* Of sums it is not known when each event went on. */
-    bool is_known = processes->scan.processes[p].profiled == 0 && is_any_stored(processes, p);
+    bool is_known = processes->scan.processes[p].profiled == 0 && ft_processes_knows_times(processes, p);
+    bool io_is_known = is_known && ft_processes_knows_io(processes, p);
     int64_t moving_ns = times->total_ns[FT_SWEEP_MOVE];
     ft_json_key(json, "busy");
     ft_json_begin_object(json);
-    ft_json_member_seconds_if(json, "io_time", is_known, times->total_ns[FT_SWEEP_IO]);
+    ft_json_member_seconds_if(json, "io_time", io_is_known, times->total_ns[FT_SWEEP_IO]);
     ft_json_member_seconds_if(json, "app_time", is_known, times->total_ns[FT_SWEEP_APP]);
     ft_json_member_seconds_if(json, "compute_time", is_known, times->total_ns[FT_SWEEP_COMPUTE]);
     ft_json_member_seconds_if(json, "app_io_time", is_known, times->total_ns[FT_SWEEP_APP_IO]);
-    ft_json_member_seconds_if(json, "unoverlapped_io_time", is_known,
+    ft_json_member_seconds_if(json, "unoverlapped_io_time", io_is_known,
                               times->total_ns[FT_SWEEP_IO] - times->io_and_compute_ns);
-    ft_json_member_seconds_if(json, "unoverlapped_compute_time", is_known,
+    ft_json_member_seconds_if(json, "unoverlapped_compute_time", io_is_known,
                               times->total_ns[FT_SWEEP_COMPUTE] - times->io_and_compute_ns);
     ft_json_member_seconds_if(json, "unoverlapped_app_io_time", is_known,
                               times->total_ns[FT_SWEEP_APP_IO] - times->app_io_and_compute_ns);
-    ft_json_member_seconds_if(json, "moving_time", is_known, moving_ns);
-    ft_json_member_double_if(json, "bandwidth", is_known,
+    ft_json_member_seconds_if(json, "moving_time", io_is_known, moving_ns);
+    ft_json_member_double_if(json, "bandwidth", io_is_known,
                              moving_ns > 0 ? (double)(sum->read_bytes + sum->written_bytes) * 1e9 / (double)moving_ns
                                            : 0);
     ft_json_end_object(json);
@@ -239,6 +233,7 @@ void ft_processes_print_json(const struct ft_processes *processes, FILE *out)
     }
     ft_json_end_array(&json);
     ft_report_json_gaps(&json, &processes->job);
+    ft_report_json_unseen(&json, processes->state);
     ft_report_json_state(&json, processes->state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);

@@ -52,7 +52,8 @@ void ft_summary_put_transfer(struct ft_json *json, const struct ft_summary *summ
     ft_json_member_uint(json, "dropped", side.dropped);
     ft_json_member_uint(json, "stored_bytes", side.stored.bytes);
     ft_json_member_seconds_if(json, "busy_time", side.knows_times, side.busy_ns);
-    ft_json_member_double_if(json, "busy_bandwidth", side.knows_times, rate(side.stored.bytes, side.busy_ns));
+    ft_json_member_double_if(json, "busy_bandwidth", side.knows_times && ft_sum_knows_rate(&side.stored),
+                             rate(ft_sum_timed_bytes(&side.stored), side.busy_ns));
     ft_json_member_uint_if(json, "sequential", side.knows_times, summary->scan.access.counts.sequential[is_write]);
     ft_json_member_uint_if(json, "random", side.knows_times, summary->scan.access.counts.random[is_write]);
     ft_json_member_uint(json, "sized", side.sized);
@@ -67,6 +68,7 @@ void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary
     ft_summary_side(summary, false, &read);
     ft_summary_side(summary, true, &write);
     uint64_t stored = read.stored.bytes + write.stored.bytes;
+    uint64_t timed = ft_sum_timed_bytes(&read.stored) + ft_sum_timed_bytes(&write.stored);
     bool has_stored = read.stored.count + write.stored.count > 0 || read.all.count + write.all.count == 0;
     bool is_known = ft_summary_knows_times(summary) && has_stored;
     ft_json_key(json, "moved");
@@ -74,7 +76,7 @@ void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary
     ft_json_member_uint(json, "bytes", read.all.bytes + write.all.bytes);
     ft_json_member_uint(json, "stored_bytes", stored);
     ft_json_member_seconds_if(json, "busy_time", is_known, busy_ns);
-    ft_json_member_double_if(json, "busy_bandwidth", is_known, rate(stored, busy_ns));
+    ft_json_member_double_if(json, "busy_bandwidth", is_known && (stored == 0 || timed > 0), rate(timed, busy_ns));
     ft_json_end_object(json);
 }
 

@@ -171,7 +171,8 @@ static void begin_sum(struct ft_json *json, const char *key, const struct ft_sum
     ft_json_member_uint(json, "bytes", sum->bytes);
     put_time(json, "time", sum->time_ns);
     if (has_bandwidth) {
-        ft_json_member_double(json, "bandwidth", sum->time_ns ? (double)sum->bytes * 1e9 / (double)sum->time_ns : 0);
+        ft_json_member_double_if(json, "bandwidth", ft_sum_knows_rate(sum),
+                                 sum->time_ns ? (double)ft_sum_timed_bytes(sum) * 1e9 / (double)sum->time_ns : 0);
     }
 }
 

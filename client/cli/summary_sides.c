@@ -2,12 +2,6 @@
 /* Of reads and writes, what is known of all, and what of the stored ones alone. */
 #include "client/cli/summary.h"
 
-static struct ft_sum without(const struct ft_sum *all, const struct ft_sum *part)
-{
-    return (struct ft_sum){
-        .count = all->count - part->count, .bytes = all->bytes - part->bytes, .time_ns = all->time_ns - part->time_ns};
-}
-
 /* Of nothing all is known; of calls that were all dropped, sums alone. */
 static bool has_stored(const struct ft_sum *all, const struct ft_sum *dropped)
 {
@@ -32,7 +26,7 @@ void ft_summary_side(const struct ft_summary *summary, bool is_write, struct ft_
     *side = (struct ft_summary_side){
         .all = *all,
         .dropped = dropped->count,
-        .stored = without(all, dropped),
+        .stored = ft_sum_without(all, dropped),
         .busy_ns = summary->scan.sweep.totals.total_ns[is_write ? FT_SWEEP_WRITE : FT_SWEEP_READ],
         .knows_times = ft_summary_knows_times(summary) && has_stored(all, dropped),
         .sized = add_up(sizes, 0, FT_LOG2_BUCKETS - 1),
@@ -43,8 +37,5 @@ void ft_summary_side(const struct ft_summary *summary, bool is_write, struct ft_
 
 bool ft_summary_knows_io_times(const struct ft_summary *summary)
 {
-    const struct ft_calls *calls = &summary->calls;
-    uint64_t all = calls->read.count + calls->write.count + calls->metadata.count;
-    uint64_t dropped = calls->dropped_read.count + calls->dropped_write.count + calls->dropped_metadata.count;
-    return ft_summary_knows_times(summary) && (all == 0 || all > dropped);
+    return ft_summary_knows_times(summary) && ft_calls_know_io_times(&summary->calls);
 }

@@ -75,13 +75,13 @@ static void print_sum(const struct ft_screen *screen, const char *label, const s
     }
     fprintf(screen->out, "%s, %s", ft_units_counted(&count, sum->count, "call", "calls"),
             ft_units_time(&time, time_ns));
-    if (has_bytes && sum->bytes && time_ns) {
-        fprintf(screen->out, ", %s", ft_units_rate(&rate, sum->bytes, time_ns));
+    if (has_bytes && ft_sum_timed_bytes(sum) && time_ns) {
+        fprintf(screen->out, ", %s", ft_units_rate(&rate, ft_sum_timed_bytes(sum), time_ns));
     }
     fputc('\n', screen->out);
 }
 
-static void print_app(const struct ft_screen *screen, const struct ft_sweep *sweep)
+static void print_app(const struct ft_screen *screen, const struct ft_sweep *sweep, bool io_is_known)
 {
     struct ft_unit_text app, compute, lone, data, waiting;
     int64_t data_ns = sweep->totals.total_ns[FT_SWEEP_APP_IO];
@@ -89,10 +89,14 @@ static void print_app(const struct ft_screen *screen, const struct ft_sweep *swe
         return;
     }
     print_label(screen, "Application");
-    fprintf(screen->out, "%s in its own spans, %s of it computing; %s of the I/O not overlapped by computing\n",
+    fprintf(screen->out, "%s in its own spans, %s of it computing",
             ft_units_time(&app, sweep->totals.total_ns[FT_SWEEP_APP]),
-            ft_units_time(&compute, sweep->totals.total_ns[FT_SWEEP_COMPUTE]),
-            ft_units_time(&lone, sweep->totals.total_ns[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns));
+            ft_units_time(&compute, sweep->totals.total_ns[FT_SWEEP_COMPUTE]));
+    if (io_is_known) {
+        fprintf(screen->out, "; %s of the I/O not overlapped by computing",
+                ft_units_time(&lone, sweep->totals.total_ns[FT_SWEEP_IO] - sweep->totals.io_and_compute_ns));
+    }
+    fputc('\n', screen->out);
     if (data_ns > 0) {
         fprintf(screen->out, "%*s%s in those of io and data, %s of it not overlapped by computing\n", LABEL_WIDTH, "",
                 ft_units_time(&data, data_ns), ft_units_time(&waiting, data_ns - sweep->totals.app_io_and_compute_ns));
@@ -266,7 +270,7 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     }
     ft_summary_print_access(&screen, summary);
     if (ft_summary_knows_times(summary)) {
-        print_app(&screen, &summary->scan.sweep);
+        print_app(&screen, &summary->scan.sweep, ft_summary_knows_io_times(summary));
     }
     if (summary->groups) {
         ft_summary_print_groups(&screen, summary->groups);

@@ -3,42 +3,44 @@
 #include "client/cli/report.h"
 #include "client/cli/timeline.h"
 
-static void put_time(struct ft_json *json, const char *key, uint64_t ns)
+static void put_time(struct ft_json *json, const char *key, bool is_known, uint64_t ns)
 {
-    ft_json_member_seconds(json, key, ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
+    ft_json_member_seconds_if(json, key, is_known, ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
 }
 
-static void put_rate(struct ft_json *json, const char *key, double amount, int64_t length_ns)
+static void put_rate(struct ft_json *json, const char *key, bool is_known, double amount, int64_t length_ns)
 {
-    ft_json_member_double(json, key, length_ns > 0 ? amount * 1e9 / (double)length_ns : 0);
+    ft_json_member_double_if(json, key, is_known, length_ns > 0 ? amount * 1e9 / (double)length_ns : 0);
 }
 
-static void put_figures(struct ft_json *json, const struct ft_timeline_bin *bin, int64_t length_ns, bool has_unions)
+static void put_figures(struct ft_json *json, const struct ft_timeline *timeline, const struct ft_timeline_bin *bin,
+                        int64_t length_ns)
 {
     uint64_t time_ns = bin->read.time_ns + bin->write.time_ns + bin->metadata.time_ns;
-    ft_json_member_uint(json, "read_bytes", bin->read.bytes);
-    ft_json_member_uint(json, "written_bytes", bin->write.bytes);
-    ft_json_member_uint(json, "reads", bin->read.calls);
-    ft_json_member_uint(json, "writes", bin->write.calls);
-    ft_json_member_uint(json, "metadata", bin->metadata.calls);
-    put_time(json, "read_time", bin->read.time_ns);
-    put_time(json, "write_time", bin->write.time_ns);
-    put_time(json, "metadata_time", bin->metadata.time_ns);
-    put_rate(json, "read_bandwidth", (double)bin->read.bytes, length_ns);
-    put_rate(json, "write_bandwidth", (double)bin->write.bytes, length_ns);
-    ft_json_member_double(json, "concurrency", length_ns > 0 ? (double)time_ns / (double)length_ns : 0);
-    ft_json_key(json, "request_size");
-    bin->requests ? ft_json_double(json, (double)bin->request_bytes / (double)bin->requests) : ft_json_null(json);
-    ft_json_member_seconds_if(json, "io_time", has_unions, bin->io_ns);
-    ft_json_member_seconds_if(json, "compute_time", has_unions, bin->compute_ns);
-    ft_json_member_seconds_if(json, "overlap_time", has_unions, bin->overlap_ns);
+    bool has_unions = timeline->profiled == 0, is_known = timeline->knows_io;
+    ft_json_member_uint_if(json, "read_bytes", is_known, bin->read.bytes);
+    ft_json_member_uint_if(json, "written_bytes", is_known, bin->write.bytes);
+    ft_json_member_uint_if(json, "reads", is_known, bin->read.calls);
+    ft_json_member_uint_if(json, "writes", is_known, bin->write.calls);
+    ft_json_member_uint_if(json, "metadata", is_known, bin->metadata.calls);
+    put_time(json, "read_time", is_known, bin->read.time_ns);
+    put_time(json, "write_time", is_known, bin->write.time_ns);
+    put_time(json, "metadata_time", is_known, bin->metadata.time_ns);
+    put_rate(json, "read_bandwidth", is_known, (double)bin->read.bytes, length_ns);
+    put_rate(json, "write_bandwidth", is_known, (double)bin->write.bytes, length_ns);
+    ft_json_member_double_if(json, "concurrency", is_known, length_ns > 0 ? (double)time_ns / (double)length_ns : 0);
+    ft_json_member_double_if(json, "request_size", bin->requests > 0,
+                             bin->requests ? (double)bin->request_bytes / (double)bin->requests : 0);
+    ft_json_member_seconds_if(json, "io_time", has_unions && is_known, bin->io_ns);
+    ft_json_member_seconds_if(json, "compute_time", has_unions && timeline->knows_spans, bin->compute_ns);
+    ft_json_member_seconds_if(json, "overlap_time", has_unions && is_known, bin->overlap_ns);
 }
 
 /* Of a bin, or of all (`bin` SIZE_MAX); those that have no time there are left out. */
 static void put_categories(struct ft_json *json, const struct ft_timeline *timeline, size_t bin)
 {
     ft_json_key(json, "categories");
-    if (timeline->profiled > 0) {
+    if (timeline->profiled > 0 || !timeline->knows_spans) {
         ft_json_null(json);
         return;
     }
@@ -75,14 +77,14 @@ void ft_timeline_print_json(const struct ft_timeline *timeline, uint64_t left_ou
     for (size_t i = 0; i < timeline->count; i++) {
         ft_json_begin_object(&json);
         ft_json_member_seconds(&json, "t", (int64_t)i * timeline->width_ns);
-        put_figures(&json, &timeline->bins[i], ft_timeline_length(timeline, i), timeline->profiled == 0);
+        put_figures(&json, timeline, &timeline->bins[i], ft_timeline_length(timeline, i));
         put_categories(&json, timeline, i);
         ft_json_end_object(&json);
     }
     ft_json_end_array(&json);
     ft_json_key(&json, "total");
     ft_json_begin_object(&json);
-    put_figures(&json, &timeline->total, timeline->end_ns - timeline->start_ns, timeline->profiled == 0);
+    put_figures(&json, timeline, &timeline->total, timeline->end_ns - timeline->start_ns);
     put_categories(&json, timeline, SIZE_MAX);
     ft_json_end_object(&json);
     ft_report_json_unseen(&json, state);

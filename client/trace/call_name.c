@@ -21,3 +21,9 @@ const char *ft_call_name_category(const struct ft_trace_reader *reader, unsigned
     const struct ft_trace_call *record = ft_trace_reader_call(reader, call);
     return record && record->category.len ? record->category.data : ft_category_name(ft_call_category(call));
 }
+
+unsigned ft_call_name_group(const struct ft_trace_reader *reader, unsigned call)
+{
+    const struct ft_trace_call *record = ft_trace_reader_call(reader, call);
+    return record ? record->group : (unsigned)ft_call_group(call);
+}

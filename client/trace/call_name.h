@@ -8,5 +8,6 @@
 /* Of the file itself, else of this build's table; "call N" in `room` where neither knows it. */
 const char *ft_call_name_find(const struct ft_trace_reader *reader, unsigned call, char *room, size_t room_bytes);
 const char *ft_call_name_category(const struct ft_trace_reader *reader, unsigned call);
+unsigned ft_call_name_group(const struct ft_trace_reader *reader, unsigned call); /* enum ft_group */
 
 #endif

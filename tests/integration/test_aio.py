@@ -2,6 +2,7 @@
 """What asynchronous requests moved is counted when the program asks for it."""
 
 import harness
+from generated import reported
 
 
 def test_bytes_of_requests_are_those_of_their_file(tap):
@@ -12,6 +13,10 @@ def test_bytes_of_requests_are_those_of_their_file(tap):
     summary = trace.summary()
     assert summary["read"]["bytes"] == 12 + 5000 and summary["write"]["bytes"] == 3 * 4096
     assert summary["coverage"]["traced_bytes"] == 12 + 5000 + 3 * 4096
+    # None of the calls' time is that in which the bytes were moved.
+    for way in ("read", "write"):
+        assert summary[way]["bandwidth"] is summary[way]["busy_bandwidth"] is None
+    assert summary["moved"]["busy_bandwidth"] is None and "B/s" not in reported("summary", trace.path).decode()
     returns = [e for e in trace.events() if e["name"].startswith("aio_return")]
     assert [e.get("offset") for e in returns if "path2" in e] == [0, 4096, 8192]
     # A sync is neither, and the last one failed.

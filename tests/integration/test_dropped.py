@@ -54,7 +54,22 @@ def test_what_is_not_known_of_any_is_never_0(tmp_path, kind):
     rows = [line.split() for line in text.split("Hottest calls")[1].split("\n\n")[0].splitlines()[2:]]
     calls = [row for row in rows if row[-1] in {call["name"] for call in summary["calls"]}]
     assert calls and all(row[-5:-1] == ["-", "-", "-", "-"] for row in calls)
-    assert "with I/O" not in text and "moved under" not in text and "while some" not in text
+    assert "with I/O" not in text and "moved under" not in text and "while some" not in text and "of the I/O" not in text
+    unions, moved = ("io_time", "overlap_time"), ("read_bytes", "written_bytes", "reads", "writes", "metadata", "concurrency")
+    timeline = document("timeline", path)
+    for bin_ in (timeline["total"], *timeline["bins"]):
+        assert {bin_[key] for key in (*unions, *moved)} == {None}
+        assert (bin_["compute_time"] is None) == (bin_["categories"] is None) == (summary["stored"] == 0)
+    totals = json.loads(reported("diff", path, "--json", path))["totals"]
+    assert all(totals[key][side] is None for key in unions for side in "ab")
+
+
+@pytest.mark.parametrize("kind", ["even", "lone", "straggler"])
+def test_processes_of_which_events_were_dropped_are_not_compared(tmp_path, kind):
+    none, some = (generate(tmp_path / n, kind, "--dropped", n, events=20_000) for n in ("0", "990"))
+    assert document("summary", none)["stragglers_found"] > 0 == document("summary", some)["stragglers_found"]
+    found = {finding["check"] for finding in document("diagnose", some)["findings"]}
+    assert not found & {"stragglers", "lone_reader"}
 
 
 def test_lines_of_a_stream_that_its_buffer_served_are_not_weighed_as_requests(tap):
@@ -93,9 +108,8 @@ def test_every_report_says_what_was_not_seen(tmp_path, command):
     assert f"{dropped:,} events were dropped" in reported(command, some, *REPORTS[command]).decode()
     assert "dropped" not in reported(command, none, *REPORTS[command]).decode()
     assert ("Nothing is known" in reported("processes", some).decode(), "Nothing is known" in reported("processes", none).decode()) == (False, True)
-    if command != "processes":
-        assert [document(command, path)["dropped"] for path in (none, some)] == [0, dropped]
-        assert document(command, some)["gap_count"] == 0
+    assert [document(command, path)["dropped"] for path in (none, some)] == [0, dropped]
+    assert document(command, some)["gap_count"] == 0
 
 
 def test_diff_says_of_which_run_events_were_dropped(tmp_path):
@@ -130,5 +144,17 @@ def test_of_a_process_whose_events_were_all_dropped_nothing_is_0(tmp_path):
     for process in unknown:
         assert process["stored"] == 0 < process["dropped"] == process["events"]
         assert {process[key] for key in ("io_time", "read_bytes", "written_bytes")} == {*process["busy"].values()} == {None}
+    group, = document("processes", tmp_path / "t1000", "--by", "exe")["groups"]
+    assert {group[key] for key in ("io_time", "read_bytes", "written_bytes")} == {None}
     for process in known:
         assert process["io_time"] > 0 and None not in process["busy"].values()
+
+
+def test_of_a_process_whose_spans_alone_are_stored_its_calls_are_not_0(tmp_path):
+    path = generate(tmp_path / "t", "training", "--dropped", "1000", events=3000)
+    processes = [p for p in document("processes", path)["processes"] if p["dropped"] and p["stored"]]
+    assert processes
+    for process in processes:
+        assert {process[key] for key in ("io_time", "read_bytes", "written_bytes")} == {None}
+        assert process["busy"]["io_time"] is process["busy"]["unoverlapped_compute_time"] is process["busy"]["bandwidth"] is None
+        assert process["busy"]["app_time"] > 0

@@ -47,6 +47,16 @@ static void a_call_counts_by_group_and_kind_of_file(void **state)
     }
 }
 
+static void bytes_of_a_request_that_went_on_by_itself_are_late(void **state)
+{
+    (void)state;
+    assert_true(ft_count_is_late("aio_return", FT_GROUP_TRANSFER));
+    assert_true(ft_count_is_late("aio_return64", FT_GROUP_TRANSFER));
+    assert_false(ft_count_is_late("sendfile", FT_GROUP_TRANSFER));
+    assert_false(ft_count_is_late("splice", FT_GROUP_TRANSFER));
+    assert_false(ft_count_is_late("read", FT_GROUP_READ));
+}
+
 static void opens_are_known_by_name(void **state)
 {
     (void)state;
@@ -91,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_counts_by_group_and_kind_of_file),
+        cmocka_unit_test(bytes_of_a_request_that_went_on_by_itself_are_late),
         cmocka_unit_test(opens_are_known_by_name),
         cmocka_unit_test(what_a_flush_moves_was_written),
         cmocka_unit_test(the_kernel_counts_some_calls_twice_and_some_never),
