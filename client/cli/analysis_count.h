@@ -42,7 +42,7 @@ bool ft_count_is_open(const char *name);
 /*
  * How often the kernel's rchar + wchar count a byte that the call moved: once for read(2), write(2) and their kin on
  * whatever file, twice for sendfile and copy_file_range (both sides), never for sockets' own calls, splice and
- * asynchronous I/O.
+ * what only starts or awaits asynchronous I/O; once for aio_return, which tells what libc's threads did.
  */
 unsigned ft_count_kernel_sides(const char *name, unsigned group);
 

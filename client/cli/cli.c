@@ -121,6 +121,11 @@ void ft_cli_give_back_file_limit(void)
     sigaction(SIGXFSZ, &file_limit_before, NULL);
 }
 
+bool ft_cli_has_default_file_limit(void)
+{
+    return file_limit_before.sa_handler == SIG_DFL;
+}
+
 static int write_error; /* the first one */
 
 void ft_cli_note_write(bool is_done)

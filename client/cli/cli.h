@@ -32,11 +32,13 @@ char *ft_cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* Remembers errno of the first write to stdout that was not done; stdio does not. */
 void ft_cli_note_write(bool is_done);
-/* Flushes stdout; `status`, or FT_STATUS_FAILED with a message where something could not be written. */
 /* A file that may not grow (ulimit -f) is an error to be told, not our end; programs that we start have it as it was. */
 void ft_cli_ignore_file_limit(void);
 void ft_cli_give_back_file_limit(void);
+/* The same for a program that is spawned; whether the limit's signal is to be set back in it. */
+bool ft_cli_has_default_file_limit(void);
 
+/* Flushes stdout; `status`, or FT_STATUS_FAILED with a message where something could not be written. */
 int ft_cli_finish_output(int status);
 
 extern const struct ft_command ft_command_run;

@@ -98,9 +98,10 @@ static void print_left_out(const struct ft_trace_set *set, enum ft_event_form fo
     if (form == FT_EVENT_TEXT) {
         ft_screen_init(&screen, stdout);
         ft_report_print_unseen(&screen, state, ft_trace_set_events(set) > 0 ? ft_trace_set_profiled(set) : 0);
-    } else if (form != FT_EVENT_DOCUMENT && state.dropped > 0) {
-        ft_cli_warn("%s events were dropped and are not in it; %s %s", ft_units_count(&dropped, state.dropped),
-                    ft_units_count(&gaps, state.gap_count), state.gap_count == 1 ? "gap" : "gaps");
+    } else if (form != FT_EVENT_DOCUMENT && (state.dropped > 0 || state.gap_count > 0 || state.unclosed > 0)) {
+        ft_cli_warn("%s events were dropped and are not in it; %s%s", ft_units_count(&dropped, state.dropped),
+                    ft_units_counted(&gaps, state.gap_count, "gap", "gaps"),
+                    state.unclosed > 0 ? "; some files are still open: a daemon writes them now, or was killed" : "");
     }
 }
 

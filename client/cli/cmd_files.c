@@ -100,6 +100,9 @@ static void put_place(struct ft_json *json, const struct ft_entries *entries, co
     if (record->dev || record->inode) {
         ft_json_member_uint(json, "dev", record->dev);
         ft_json_member_uint(json, "inode", record->inode);
+        if (record->birth) {
+            ft_json_member_uint(json, "birth", record->birth);
+        }
     }
     ft_json_member_string(json, "path_source", ft_path_source_name(record->source));
     if (record->is_cut) {

@@ -181,11 +181,22 @@ static int run_command(const struct values *values, const struct ft_strings *ope
     return child.status;
 }
 
-/* What keeps us from tracing (limits, no memory, no folder for the socket) is no reason not to run it: it takes our place. */
-static int become_command(const struct ft_strings *operands)
+/* What keeps us from tracing (limits, no memory, no folder for the socket) is no reason not to run it. Where there can be
+ * no other process it takes our place. */
+static int run_untraced(const struct ft_strings *operands)
 {
+    struct ft_run_daemon none = {0};
+    struct ft_run_child child = {0};
     char **argv = ft_cli_alloc((operands->count + 1) * sizeof(*argv));
     memcpy(argv, operands->items, operands->count * sizeof(*argv));
+    if (ft_run_child(&child, argv, environ, &none) == 0) {
+        ft_run_child_reap(&child);
+        if (child.exec_error) {
+            ft_cli_fail("cannot run %s: %s", argv[0], strerror(child.exec_error));
+        }
+        free(argv);
+        return child.status;
+    }
     ft_cli_give_back_file_limit();
     execvp(argv[0], argv);
     int error = errno;
@@ -241,7 +252,7 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
     free(folder);
     if (!is_traced) {
         ft_cli_warn("%s; the command runs untraced", error);
-        status = become_command(operands);
+        status = run_untraced(operands);
     }
     return status;
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client/cli/cli.h"
 #include "client/cli/doctor.h"
 
 static int64_t now_ms(void)
@@ -19,17 +20,39 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* The program has the signal of the limit of files as we had it. */
+static int set_signals(posix_spawnattr_t *attributes)
+{
+    sigset_t standard;
+    sigemptyset(&standard);
+    sigaddset(&standard, SIGXFSZ);
+    int error = 0;
+    if (ft_cli_has_default_file_limit()) {
+        error = posix_spawnattr_setsigdefault(attributes, &standard);
+        error = error ? error : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
+    }
+    return error;
+}
+
 static int start(pid_t *pid, char *const *argv, char *const *environment, int output)
 {
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     int error = posix_spawn_file_actions_init(&actions);
     if (error) {
         return -error;
     }
-    error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    error = posix_spawnattr_init(&attributes);
+    if (error) {
+        posix_spawn_file_actions_destroy(&actions);
+        return -error;
+    }
+    error = set_signals(&attributes);
+    error = error ? error : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     error = error ? error : posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     error = error ? error : posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-    error = error ? error : posix_spawn(pid, argv[0], &actions, NULL, argv, environment);
+    error = error ? error : posix_spawn(pid, argv[0], &actions, &attributes, argv, environment);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return -error;
 }

@@ -145,6 +145,7 @@ int flowtap_trace_file_get(const struct flowtap_trace *trace, uint32_t file, str
     given.block_size = record->block_size;
     given.device = record->dev;
     given.inode = record->inode;
+    given.birth = record->birth;
     GIVE(given);
     return 0;
 }

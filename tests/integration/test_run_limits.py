@@ -58,7 +58,7 @@ def test_where_no_daemon_can_be_the_command_runs_untraced(tap, limits, why):
     ran_untraced(tap, limited(tap, *limits), why)
 
 
-@pytest.mark.parametrize("argv,status", [(["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], -9), (["/nowhere"], 127),
+@pytest.mark.parametrize("argv,status", [(["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 128 + 9), (["sh", "-c", "kill -TERM $$"], 128 + 15), (["/nowhere"], 127),
                                          (["/etc"], 126)])
 def test_the_status_is_its_own_there(tap, argv, status):
     assert limited(tap, (resource.RLIMIT_NOFILE, 8), argv=argv).returncode == status
