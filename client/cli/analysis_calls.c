@@ -83,25 +83,25 @@ static void add_to(struct ft_sum *sum, const struct ft_sum *more)
     sum->count += more->count;
     sum->bytes += more->bytes;
     sum->time_ns += more->time_ns;
-    sum->late_bytes += more->late_bytes;
 }
 
 static void add_figures(struct ft_calls *calls, const struct ft_call_sum *call, unsigned mask,
                         const struct ft_sum *more)
 {
-    struct ft_sum no_bytes = {.count = more->count, .time_ns = more->time_ns}, moved = *more;
-    moved.late_bytes = call->is_late ? more->bytes : 0;
+    struct ft_sum no_bytes = {.count = more->count, .time_ns = more->time_ns};
     if (mask & FT_COUNT_READ) {
-        add_to(&calls->read, &moved);
+        add_to(&calls->read, more);
+        calls->late.read += call->is_late ? more->bytes : 0;
     }
     if (mask & FT_COUNT_WRITE) {
-        add_to(&calls->write, &moved);
+        add_to(&calls->write, more);
+        calls->late.write += call->is_late ? more->bytes : 0;
     }
     if (mask & FT_COUNT_METADATA) {
         add_to(&calls->metadata, &no_bytes);
     }
     if (mask & FT_COUNT_OTHER_IO) {
-        add_to(&calls->other_io, &moved);
+        add_to(&calls->other_io, more);
     }
     unsigned stream = mask & FT_COUNT_METADATA ? ft_count_of_stream(call->name, call->category, call->group) : 0;
     calls->read.bytes += stream & FT_COUNT_READ ? more->bytes : 0;
@@ -213,6 +213,7 @@ void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set)
     blocks = ft_trace_set_profiles(set, &count);
     add_blocks(calls, set, FT_TRACE_PROFILE, blocks, count);
     struct ft_sum read = calls->read, write = calls->write, metadata = calls->metadata;
+    struct ft_late_bytes late = calls->late;
     add_dropped(calls, set);
     for (size_t i = 0; i < calls->count; i++) {
         if (calls->items[i].dropped.count > 0 && ft_count_has_category(calls->items[i].category)) {
@@ -221,6 +222,7 @@ void ft_calls_read(struct ft_calls *calls, const struct ft_trace_set *set)
     }
     calls->dropped_read = ft_sum_without(&calls->read, &read);
     calls->dropped_write = ft_sum_without(&calls->write, &write);
+    calls->dropped_late = (struct ft_late_bytes){calls->late.read - late.read, calls->late.write - late.write};
     calls->dropped_metadata = ft_sum_without(&calls->metadata, &metadata);
 }
 

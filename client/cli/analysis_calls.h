@@ -13,28 +13,18 @@
 
 struct ft_sum {
     uint64_t count, bytes, time_ns;
-    uint64_t late_bytes; /* of these: no time that is known is theirs, see ft_count_is_late() */
 };
 
-/* Bytes that can be divided by time. */
-static inline uint64_t ft_sum_timed_bytes(const struct ft_sum *sum)
-{
-    return sum->bytes - sum->late_bytes;
-}
-
-/* Not where all bytes came from asynchronous requests. */
-static inline bool ft_sum_knows_rate(const struct ft_sum *sum)
-{
-    return sum->bytes == 0 || sum->bytes > sum->late_bytes;
-}
+/* Bytes of asynchronous requests: none of the time that is known is theirs, see ft_count_is_late(). */
+struct ft_late_bytes {
+    uint64_t read, write;
+};
 
 /* `part` is of `all`. */
 static inline struct ft_sum ft_sum_without(const struct ft_sum *all, const struct ft_sum *part)
 {
-    return (struct ft_sum){.count = all->count - part->count,
-                           .bytes = all->bytes - part->bytes,
-                           .time_ns = all->time_ns - part->time_ns,
-                           .late_bytes = all->late_bytes - part->late_bytes};
+    return (struct ft_sum){
+        .count = all->count - part->count, .bytes = all->bytes - part->bytes, .time_ns = all->time_ns - part->time_ns};
 }
 
 struct ft_call_sum {
@@ -62,6 +52,7 @@ struct ft_calls {
     const struct ft_trace_reader *known_of;
     uint32_t known[FT_TRACE_CALL_MAX]; /* of that reader: position of its call's sum + 1; 0: not looked for yet */
     struct ft_sum read, write, metadata, other_io;
+    struct ft_late_bytes late, dropped_late; /* of the bytes of reads and writes */
     struct ft_sum dropped_read, dropped_write,
         dropped_metadata; /* of these; their times and sizes one by one are unknown */
     uint64_t read_sizes[FT_LOG2_BUCKETS], write_sizes[FT_LOG2_BUCKETS]; /* of stored ones */

@@ -120,4 +120,7 @@ struct ft_scan_pair {
 void ft_scan_join_files(struct ft_scan *scan, const struct ft_scan_pair *shared, size_t shared_count,
                         const struct ft_scan *whole);
 
+/* A path that a call (of this enum ft_reuse_kind) made, and of which nothing else is known, is the first file's. */
+bool ft_scan_is_only_made(const struct ft_entries *entries, const struct ft_scan_file *file, unsigned reuse);
+
 #endif

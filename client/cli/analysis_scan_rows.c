@@ -67,13 +67,11 @@ static void note_names(struct ft_scan_part *part, unsigned reuse, uint32_t file,
     mark_path(part, file2, false, ts_ns);
 }
 
-/* A path that a call made, and of which nothing else is known, is the first file's. */
-static bool is_only_made(const struct ft_scan_part *part, const struct ft_scan_file *file, unsigned reuse)
+bool ft_scan_is_only_made(const struct ft_entries *entries, const struct ft_scan_file *file, unsigned reuse)
 {
     if (reuse == FT_REUSE_NONE || file->is_identified || file->entry == FT_ENTRY_NONE) {
         return false;
     }
-    const struct ft_entries *entries = part->work->entries;
     return !ft_entry_is_identified(ft_entry_record(entries, &entries->items[file->entry]));
 }
 
@@ -81,7 +79,7 @@ static bool is_only_made(const struct ft_scan_part *part, const struct ft_scan_f
 static unsigned add_second(struct ft_scan_part *part, const struct ft_rows *rows, size_t i, uint32_t entry)
 {
     struct ft_scan_file *file = file_at(part, rows->file2[i]);
-    if (file->entry != entry && !is_only_made(part, file, part->calls[rows->call[i]].reuse)) {
+    if (file->entry != entry && !ft_scan_is_only_made(part->work->entries, file, part->calls[rows->call[i]].reuse)) {
         file->counts[FT_SCAN_EVENTS]++;
         if (file->run != part->run && file->second_run != part->run) {
             ft_scan_keep_touched(part, file);

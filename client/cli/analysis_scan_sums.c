@@ -43,7 +43,7 @@ static void add_side(struct sums *sums, struct ft_scan_file *file, enum ft_side 
 static unsigned add_second(struct sums *sums, const struct ft_rows *rows, size_t i, uint32_t process, uint32_t entry)
 {
     struct ft_scan_file *file = file_at(sums, rows->file2[i]);
-    if (file->entry != entry) {
+    if (file->entry != entry && !ft_scan_is_only_made(sums->work->entries, file, sums->calls[rows->call[i]].reuse)) {
         file->counts[FT_SCAN_EVENTS] += (uint32_t)rows->arg[i];
         touch(sums, process, file->entry);
     }

@@ -43,9 +43,10 @@ bool ft_summary_knows_io_times(const struct ft_summary *summary);
 /* Reads or writes. Of dropped ones neither times nor sizes are known one by one: what is of those is of the stored ones. */
 struct ft_summary_side {
     struct ft_sum all, stored;
-    uint64_t dropped; /* how many */
-    int64_t busy_ns;  /* union over time of the stored ones */
-    bool knows_times; /* and order; else busy_ns means nothing */
+    uint64_t timed_bytes; /* of the stored ones, without those of asynchronous requests: what its time was for */
+    uint64_t dropped;     /* how many */
+    int64_t busy_ns;      /* union over time of the stored ones */
+    bool knows_times;     /* and order; else busy_ns means nothing */
     uint64_t sized, small,
         empty; /* those whose size is known; of these, with less than FT_SUMMARY_SMALL_BITS, with none */
 };

@@ -16,15 +16,14 @@ static void print_side(const struct ft_screen *screen, const struct ft_summary *
     struct ft_unit_text share, text;
     const char *between = "";
     ft_summary_side(summary, is_write, &side);
-    bool has_rate = side.knows_times && ft_sum_timed_bytes(&side.stored) > 0 && side.busy_ns > 0;
+    bool has_rate = side.knows_times && side.timed_bytes > 0 && side.busy_ns > 0;
     bool has_order = side.knows_times && placed > 0;
     if (!has_rate && !has_order && side.sized == 0) {
         return;
     }
     ft_screen_print(screen, FT_STYLE_TITLE, "%-*s", LABEL_WIDTH, is_write ? "Writes" : "Reads");
     if (has_rate) {
-        fprintf(screen->out, "%s while some were going on",
-                ft_units_rate(&text, ft_sum_timed_bytes(&side.stored), side.busy_ns));
+        fprintf(screen->out, "%s while some were going on", ft_units_rate(&text, side.timed_bytes, side.busy_ns));
         between = "; ";
     }
     if (has_order) {

@@ -52,8 +52,9 @@ void ft_summary_put_transfer(struct ft_json *json, const struct ft_summary *summ
     ft_json_member_uint(json, "dropped", side.dropped);
     ft_json_member_uint(json, "stored_bytes", side.stored.bytes);
     ft_json_member_seconds_if(json, "busy_time", side.knows_times, side.busy_ns);
-    ft_json_member_double_if(json, "busy_bandwidth", side.knows_times && ft_sum_knows_rate(&side.stored),
-                             rate(ft_sum_timed_bytes(&side.stored), side.busy_ns));
+    ft_json_member_double_if(json, "busy_bandwidth",
+                             side.knows_times && (side.stored.bytes == 0 || side.timed_bytes > 0),
+                             rate(side.timed_bytes, side.busy_ns));
     ft_json_member_uint_if(json, "sequential", side.knows_times, summary->scan.access.counts.sequential[is_write]);
     ft_json_member_uint_if(json, "random", side.knows_times, summary->scan.access.counts.random[is_write]);
     ft_json_member_uint(json, "sized", side.sized);
@@ -68,7 +69,7 @@ void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary
     ft_summary_side(summary, false, &read);
     ft_summary_side(summary, true, &write);
     uint64_t stored = read.stored.bytes + write.stored.bytes;
-    uint64_t timed = ft_sum_timed_bytes(&read.stored) + ft_sum_timed_bytes(&write.stored);
+    uint64_t timed = read.timed_bytes + write.timed_bytes;
     bool has_stored = read.stored.count + write.stored.count > 0 || read.all.count + write.all.count == 0;
     bool is_known = ft_summary_knows_times(summary) && has_stored;
     ft_json_key(json, "moved");

@@ -163,7 +163,8 @@ static void put_calls(struct ft_json *json, const struct ft_calls *calls)
     }
 }
 
-static void begin_sum(struct ft_json *json, const char *key, const struct ft_sum *sum, bool has_bandwidth)
+static void begin_sum(struct ft_json *json, const char *key, const struct ft_sum *sum, bool has_bandwidth,
+                      uint64_t late_bytes)
 {
     ft_json_key(json, key);
     ft_json_begin_object(json);
@@ -171,8 +172,8 @@ static void begin_sum(struct ft_json *json, const char *key, const struct ft_sum
     ft_json_member_uint(json, "bytes", sum->bytes);
     put_time(json, "time", sum->time_ns);
     if (has_bandwidth) {
-        ft_json_member_double_if(json, "bandwidth", ft_sum_knows_rate(sum),
-                                 sum->time_ns ? (double)ft_sum_timed_bytes(sum) * 1e9 / (double)sum->time_ns : 0);
+        ft_json_member_double_if(json, "bandwidth", sum->bytes == 0 || sum->bytes > late_bytes,
+                                 sum->time_ns ? (double)(sum->bytes - late_bytes) * 1e9 / (double)sum->time_ns : 0);
     }
 }
 
@@ -228,15 +229,15 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t t
     put_identity(&json, &summary->job);
     ft_summary_put_categories(&json, summary);
     put_calls(&json, &summary->calls);
-    begin_sum(&json, "read", &summary->calls.read, true);
+    begin_sum(&json, "read", &summary->calls.read, true, summary->calls.late.read);
     ft_summary_put_transfer(&json, summary, false);
     ft_json_end_object(&json);
-    begin_sum(&json, "write", &summary->calls.write, true);
+    begin_sum(&json, "write", &summary->calls.write, true, summary->calls.late.write);
     ft_summary_put_transfer(&json, summary, true);
     ft_json_end_object(&json);
-    begin_sum(&json, "metadata", &summary->calls.metadata, true);
+    begin_sum(&json, "metadata", &summary->calls.metadata, true, 0);
     ft_json_end_object(&json);
-    begin_sum(&json, "other_io", &summary->calls.other_io, false);
+    begin_sum(&json, "other_io", &summary->calls.other_io, false, 0);
     ft_json_end_object(&json);
     ft_summary_put_moved(&json, summary);
     put_unions(&json, summary);

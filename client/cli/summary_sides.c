@@ -23,7 +23,10 @@ void ft_summary_side(const struct ft_summary *summary, bool is_write, struct ft_
     const struct ft_sum *all = is_write ? &calls->write : &calls->read;
     const struct ft_sum *dropped = is_write ? &calls->dropped_write : &calls->dropped_read;
     const uint64_t *sizes = is_write ? calls->write_sizes : calls->read_sizes;
+    uint64_t late = is_write ? calls->late.write : calls->late.read;
+    uint64_t dropped_late = is_write ? calls->dropped_late.write : calls->dropped_late.read;
     *side = (struct ft_summary_side){
+        .timed_bytes = all->bytes - dropped->bytes - (late - dropped_late),
         .all = *all,
         .dropped = dropped->count,
         .stored = ft_sum_without(all, dropped),

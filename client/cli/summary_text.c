@@ -65,7 +65,8 @@ static void print_profiled(const struct ft_screen *screen, const struct ft_summa
     fputc('\n', screen->out);
 }
 
-static void print_sum(const struct ft_screen *screen, const char *label, const struct ft_sum *sum, bool has_bytes)
+static void print_sum(const struct ft_screen *screen, const char *label, const struct ft_sum *sum, bool has_bytes,
+                      uint64_t late_bytes)
 {
     struct ft_unit_text bytes, count, time, rate;
     int64_t time_ns = sum->time_ns > INT64_MAX ? INT64_MAX : (int64_t)sum->time_ns;
@@ -75,8 +76,8 @@ static void print_sum(const struct ft_screen *screen, const char *label, const s
     }
     fprintf(screen->out, "%s, %s", ft_units_counted(&count, sum->count, "call", "calls"),
             ft_units_time(&time, time_ns));
-    if (has_bytes && ft_sum_timed_bytes(sum) && time_ns) {
-        fprintf(screen->out, ", %s", ft_units_rate(&rate, ft_sum_timed_bytes(sum), time_ns));
+    if (has_bytes && sum->bytes > late_bytes && time_ns) {
+        fprintf(screen->out, ", %s", ft_units_rate(&rate, sum->bytes - late_bytes, time_ns));
     }
     fputc('\n', screen->out);
 }
@@ -262,11 +263,11 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     }
     print_chosen(&screen, summary);
     print_wall(&screen, summary);
-    print_sum(&screen, "Read", &summary->calls.read, true);
-    print_sum(&screen, "Written", &summary->calls.write, true);
-    print_sum(&screen, "Metadata", &summary->calls.metadata, false);
+    print_sum(&screen, "Read", &summary->calls.read, true, summary->calls.late.read);
+    print_sum(&screen, "Written", &summary->calls.write, true, summary->calls.late.write);
+    print_sum(&screen, "Metadata", &summary->calls.metadata, false, 0);
     if (summary->calls.other_io.count > 0) {
-        print_sum(&screen, "Other I/O", &summary->calls.other_io, true);
+        print_sum(&screen, "Other I/O", &summary->calls.other_io, true, 0);
     }
     ft_summary_print_access(&screen, summary);
     if (ft_summary_knows_times(summary)) {

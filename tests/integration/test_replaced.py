@@ -130,9 +130,11 @@ for i in range(1, 6):
     assert [e["path"].rsplit("/", 1)[-1] for e in stats] == [f"final{i}" for i in range(1, 6)]
 
 
-def test_what_was_only_renamed_is_one_row(tap):
+@pytest.mark.parametrize("mode", ["trace", "profile"])
+def test_what_was_only_renamed_is_one_row(tap, mode):
     for name in "abcd":
         (tap.work / name).write_text(name)
-    trace = tap.run([PYTHON, "-c", PROLOGUE + "os.rename('a', 'a2'); os.replace('b', 'c'); os.link('d', 'd2')"])
+    trace = tap.run([PYTHON, "-c", PROLOGUE + "os.rename('a', 'a2'); os.replace('b', 'c'); os.link('d', 'd2')"],
+                    env={"FLOWTAP_MODE": mode})
     paths = {f["path"].rsplit("/", 1)[-1] for f in trace.files() if f["path"].startswith(f"{tap.work}/")}
     assert paths & {"a", "a2", "b", "c", "d", "d2"} == {"a", "b", "d"}
