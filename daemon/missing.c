@@ -3,6 +3,7 @@
 
 #include "daemon/job.h"
 #include "daemon/procfs.h"
+#include "proto/trace_event.h"
 
 // Takes one count of `gap` from the segment, where the shim counted more than was told so far.
 static bool take_count(struct ft_process *process, enum ft_shim_gap gap)
@@ -43,7 +44,7 @@ struct ft_exe_verdict ft_missing_by_follow(unsigned follow)
     case FT_FOLLOW_CLEANED:
         return VERDICT(ENV_CLEANED, "executed with a cleaned environment");
     case FT_FOLLOW_OFF:
-        return VERDICT(ENV_CLEANED, "FLOWTAP or FLOWTAP_MODE of its environment turns tracing off");
+        return VERDICT(ENV_CLEANED, FT_GAP_REASON_OFF);
     case FT_FOLLOW_ELSEWHERE:
         return VERDICT(NOT_ATTACHED, "FLOWTAP_SOCKET of its environment names another daemon");
     case FT_FOLLOW_UNREACHABLE:
@@ -65,7 +66,7 @@ static struct ft_exe_verdict verdict_of_failure(enum ft_shim_gap gap)
     case FT_SHIM_GAP_RLIMIT:
         return ft_missing_by_follow(FT_FOLLOW_LIMIT);
     case FT_SHIM_GAP_ENV_CLEANED:
-        return VERDICT(ENV_CLEANED, "executed without our variables: they did not fit beside its own");
+        return VERDICT(ENV_CLEANED, FT_GAP_REASON_NO_ROOM);
     default:
         return VERDICT(NOT_ATTACHED, "a forked child could not attach");
     }

@@ -129,6 +129,9 @@ enum ft_file_class { FT_FILE_CLASSES(FT_FILE_CLASS_ENUM) FT_FILE_CLASS_COUNT };
 // Names of the values above; "unknown" for a number that this build does not
 // know (a newer file), never NULL. Thread safe.
 const char *ft_gap_name(unsigned gap);
+// Reasons of ENV_CLEANED that readers tell from a cleaned environment.
+#define FT_GAP_REASON_OFF "FLOWTAP or FLOWTAP_MODE of its environment turns tracing off"
+#define FT_GAP_REASON_NO_ROOM "executed without our variables: they did not fit beside its own"
 const char *ft_cause_name(unsigned cause);
 const char *ft_file_kind_name(unsigned kind);
 const char *ft_path_source_name(unsigned source);

@@ -107,12 +107,17 @@ void ft_file_sums_add_moved(struct ft_file_sums *sums, uint32_t file, const stru
     }
 }
 
+void ft_file_sums_add_counts(struct ft_file_sums *sums, uint32_t file, const struct ft_file_sum *counts)
+{
+    ft_file_sum_add(carried(sums, file), counts);
+}
+
 void ft_file_sums_join(struct ft_file_sums *sums, uint32_t to, uint32_t from)
 {
     const struct ft_file_hot *hot = &sums->hot[from];
     const struct ft_file_moved *moved = &sums->moved[from];
     struct ft_file_sum more = *find_carried(sums, from);
-    if (more.events > 0 || more.reads > 0 || more.writes > 0) {
+    if (more.events | more.errors | more.opens | more.metadata | more.reads | more.writes) {
         ft_file_sum_add(carried(sums, to), &more);
         *carried(sums, from) = (struct ft_file_sum){.first_ns = INT64_MAX};
     }

@@ -69,6 +69,8 @@ static inline __attribute__((always_inline)) void ft_file_sums_prefetch(const st
 void ft_file_sums_add(struct ft_file_sums *sums, uint32_t file, ft_scan_counts counts, uint64_t metadata_time_ns,
                       int64_t first_ns);
 void ft_file_sums_add_moved(struct ft_file_sums *sums, uint32_t file, const struct ft_scan_moved *moved);
+/* Counts of any size, as of sums. */
+void ft_file_sums_add_counts(struct ft_file_sums *sums, uint32_t file, const struct ft_file_sum *counts);
 /* Everything but `processes` of `from` goes to `to`; `from` is empty then, its processes too. */
 void ft_file_sums_join(struct ft_file_sums *sums, uint32_t to, uint32_t from);
 

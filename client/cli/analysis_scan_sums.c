@@ -27,14 +27,53 @@ static struct ft_scan_file *file_at(struct sums *sums, uint32_t id)
     return &sums->files.items[at];
 }
 
+/* A sum may be of more calls than the counts of a block hold. */
+enum { COUNTS_READS = FT_SCAN_COUNTS, COUNTS_WRITES, COUNTS_ALL };
+static const uint64_t LARGE = UINT64_C(1) << 31;
+
+static void count_large(struct sums *sums, const struct ft_scan_file *file, int what, uint64_t more)
+{
+    uint64_t counts[COUNTS_ALL] = {0};
+    counts[what] = more;
+    if (file->entry != FT_ENTRY_NONE && sums->work->parts & FT_SCAN_FILES) {
+        ft_file_sums_add_counts(sums->work->files, file->entry,
+                                &(struct ft_file_sum){.first_ns = INT64_MAX,
+                                                      .events = counts[FT_SCAN_EVENTS],
+                                                      .errors = counts[FT_SCAN_ERRORS],
+                                                      .opens = counts[FT_SCAN_OPENS],
+                                                      .metadata = counts[FT_SCAN_METADATA],
+                                                      .reads = counts[COUNTS_READS],
+                                                      .writes = counts[COUNTS_WRITES]});
+    }
+}
+
+static void count(struct sums *sums, struct ft_scan_file *file, int what, uint64_t more)
+{
+    if (more < LARGE && file->counts[what] + more < LARGE) {
+        file->counts[what] += (uint32_t)more;
+    } else {
+        count_large(sums, file, what, more);
+    }
+}
+
+static void count_moved(struct sums *sums, struct ft_scan_file *file, enum ft_side side, uint64_t more)
+{
+    struct ft_scan_moved *moved = ft_scan_files_moved(&sums->files, file);
+    if (more < LARGE && moved->count[side] + more < LARGE) {
+        moved->count[side] += (uint32_t)more;
+    } else if (side == FT_SIDE_READ || side == FT_SIDE_WRITE) {
+        count_large(sums, file, side == FT_SIDE_READ ? COUNTS_READS : COUNTS_WRITES, more);
+    }
+}
+
 static void add_side(struct sums *sums, struct ft_scan_file *file, enum ft_side side, enum ft_side bytes_side,
                      const struct ft_rows *rows, size_t i)
 {
     struct ft_scan_moved *moved = ft_scan_files_moved(&sums->files, file);
-    file->counts[FT_SCAN_ERRORS] += (uint32_t)rows->result[i];
-    file->counts[FT_SCAN_METADATA] += side == FT_SIDE_METADATA ? (uint32_t)rows->arg[i] : 0;
+    count(sums, file, FT_SCAN_ERRORS, (uint64_t)rows->result[i]);
+    count(sums, file, FT_SCAN_METADATA, side == FT_SIDE_METADATA ? (uint64_t)rows->arg[i] : 0);
     file->metadata_time_ns += side == FT_SIDE_METADATA ? (uint64_t)rows->dur_ns[i] : 0;
-    moved->count[side] += (uint32_t)rows->arg[i];
+    count_moved(sums, file, side, (uint64_t)rows->arg[i]);
     moved->time_ns[side] += (uint64_t)rows->dur_ns[i];
     moved->bytes[bytes_side] += rows->bytes[i];
 }
@@ -44,7 +83,7 @@ static unsigned add_second(struct sums *sums, const struct ft_rows *rows, size_t
 {
     struct ft_scan_file *file = file_at(sums, rows->file2[i]);
     if (file->entry != entry && !ft_scan_is_only_made(sums->work->entries, file, sums->calls[rows->call[i]].reuse)) {
-        file->counts[FT_SCAN_EVENTS] += (uint32_t)rows->arg[i];
+        count(sums, file, FT_SCAN_EVENTS, (uint64_t)rows->arg[i]);
         touch(sums, process, file->entry);
     }
     if (sums->calls[rows->call[i]].is_transfer) {
@@ -80,8 +119,9 @@ static void add_row(struct sums *sums, const struct ft_rows *rows, size_t i, uin
     struct ft_scan_file *file = file_at(sums, rows->file[i]);
     first = file->file_class;
     file->first_ns = file->is_identified && rows->start_ns[i] < file->first_ns ? rows->start_ns[i] : file->first_ns;
-    file->counts[FT_SCAN_EVENTS] += (uint32_t)rows->arg[i];
-    file->counts[FT_SCAN_OPENS] += call->is_open ? (uint32_t)(rows->arg[i] - (uint64_t)rows->result[i]) : 0;
+    count(sums, file, FT_SCAN_EVENTS, (uint64_t)rows->arg[i]);
+    int64_t worked = (int64_t)((uint64_t)rows->arg[i] - (uint64_t)rows->result[i]);
+    count(sums, file, FT_SCAN_OPENS, call->is_open && worked > 0 ? (uint64_t)worked : 0);
     add_side(sums, file, call->side, call->bytes_side, rows, i);
     touch(sums, process, entry);
     if (process != FT_TRACE_SET_NONE) {

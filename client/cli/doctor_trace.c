@@ -14,6 +14,7 @@
 #include "client/cli/doctor_trace.h"
 #include "client/cli/map.h"
 #include "client/cli/units.h"
+#include "proto/trace_event.h"
 
 /* Below that, what libc and the kernel read beside the program's own calls may be more than these. */
 #define UNCOVERED_BYTES_MIN (UINT64_C(64) << 20)
@@ -49,12 +50,12 @@ static const struct {
 /* Of one kind there may be reasons that want another word. */
 static const struct {
     enum ft_gap kind;
-    const char *reason; /* a part of it */
+    const char *reason;
     const char *what, *advice;
 } reason_rows[] = {
-    {FT_GAP_ENV_CLEANED, "turns tracing off", "was started with tracing switched off",
+    {FT_GAP_ENV_CLEANED, FT_GAP_REASON_OFF, "was started with tracing switched off",
      "start it without FLOWTAP=0 and FLOWTAP_MODE=off to see it"},
-    {FT_GAP_ENV_CLEANED, "did not fit", "was started without Flowtap's variables",
+    {FT_GAP_ENV_CLEANED, FT_GAP_REASON_NO_ROOM, "was started without Flowtap's variables",
      "give it fewer or shorter arguments and variables, or a larger ulimit -s"},
 };
 

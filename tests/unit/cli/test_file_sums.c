@@ -34,6 +34,34 @@ static void nothing_is_known_of_a_file_without_events(void **state)
     ft_file_sums_fini(&sums);
 }
 
+static void counts_of_sums_are_of_any_size(void **state)
+{
+    (void)state;
+    const struct ft_file_sum more = {.first_ns = INT64_MAX,
+                                     .events = UINT64_C(5) << 32,
+                                     .errors = UINT64_C(1) << 33,
+                                     .opens = UINT64_C(1) << 34,
+                                     .metadata = UINT64_C(1) << 35,
+                                     .reads = UINT64_C(1) << 36,
+                                     .writes = UINT64_C(1) << 37};
+    struct ft_file_sums sums;
+    ft_file_sums_init(&sums, FILES);
+    ft_file_sums_add(&sums, 1, counts_of(7, 0, 0, 0), 0, 5);
+    ft_file_sums_add_counts(&sums, 1, &more);
+    ft_file_sums_add_counts(&sums, 1, &more);
+    ft_file_sums_join(&sums, 2, 1);
+    struct ft_file_sum sum = ft_file_sums_get(&sums, 2);
+    assert_int_equal(sum.events, 2 * more.events + 7);
+    assert_int_equal(sum.errors, 2 * more.errors);
+    assert_int_equal(sum.opens, 2 * more.opens);
+    assert_int_equal(sum.metadata, 2 * more.metadata);
+    assert_int_equal(sum.reads, 2 * more.reads);
+    assert_int_equal(sum.writes, 2 * more.writes);
+    assert_int_equal(sum.first_ns, 5);
+    assert_false(ft_file_sums_has_events(&sums, 1));
+    ft_file_sums_fini(&sums);
+}
+
 /* Each count alone, and together with others, passes what 32 bits hold. */
 static void counts_may_be_larger_than_32_bits(void **state)
 {
@@ -110,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_known_of_a_file_without_events),
+        cmocka_unit_test(counts_of_sums_are_of_any_size),
         cmocka_unit_test(counts_may_be_larger_than_32_bits),
         cmocka_unit_test(a_file_that_joins_another_leaves_nothing_behind),
     };
