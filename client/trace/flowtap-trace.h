@@ -168,19 +168,14 @@ struct flowtap_trace_thread {
 int flowtap_trace_thread_get(const struct flowtap_trace *trace, uint32_t thread, struct flowtap_trace_thread *out,
                              size_t out_bytes);
 
-/*
- * A file is what has this device, inode and birth, on its host and mount; where the former two are unknown, what has this
- * path. An inode's number comes again when its file is removed: the birth tells such files apart.
- */
+/* A file is what has this device, inode and birth, on its host and mount; without the former two, what has this path. */
 struct flowtap_trace_file {
     uint32_t host;
     uint32_t block_size;            /* of the file system, 0 unknown */
     struct flowtap_trace_text path; /* the first that was seen */
     struct flowtap_trace_text mount, file_system;
-    const char *kind; /* regular directory block char tty pipe socket memfd memory other unknown */
-    uint64_t device, inode;
-    uint64_t
-        birth; /* low 56 bits of when the inode came to be, nanoseconds since the epoch, or a little more; 0 unknown */
+    const char *kind;              /* regular directory block char tty pipe socket memfd memory other unknown */
+    uint64_t device, inode, birth; /* birth: low 56 bits of ns since the epoch, or a little more; 0 unknown */
 };
 int flowtap_trace_file_get(const struct flowtap_trace *trace, uint32_t file, struct flowtap_trace_file *out,
                            size_t out_bytes);
