@@ -64,6 +64,13 @@ static void note_told(struct ft_drain *drain, struct ft_process *process)
         ft_resume_put(drain, process, false);
 }
 
+static const char *reason_of(const struct ft_process *process, unsigned gap)
+{
+    if (gap == FT_SHIM_GAP_SANDBOX && ft_segment_is_dispatched(&process->segment))
+        return "system calls of a thread are dispatched to the program: what it opens has no names of the kernel's";
+    return kinds[gap].reason;
+}
+
 void ft_counted_put(struct ft_drain *drain, struct ft_process *process, bool is_last)
 {
     uint64_t count[FT_SHIM_GAP_COUNT], ring_calls;
@@ -75,7 +82,7 @@ void ft_counted_put(struct ft_drain *drain, struct ft_process *process, bool is_
     for (unsigned i = 0; i < FT_SHIM_GAP_COUNT; i++) {
         if (!kinds[i].reason || count[i] <= process->gap_stated[i] || (kinds[i].is_told_late && !is_last))
             continue;
-        ft_counted_put_gap(drain, process, kinds[i].kind, count[i] - process->gap_stated[i], kinds[i].reason);
+        ft_counted_put_gap(drain, process, kinds[i].kind, count[i] - process->gap_stated[i], reason_of(process, i));
         process->gap_stated[i] = count[i];
     }
     if (memcmp(told, process->gap_stated, sizeof(told)) != 0)

@@ -347,6 +347,13 @@ int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count, uint
     return r;
 }
 
+bool ft_segment_is_dispatched(const struct ft_segment *segment)
+{
+    uint32_t sandbox = 0;
+    return read_exactly(segment->fd, &sandbox, sizeof(sandbox), offsetof(struct ft_head, sandbox)) == 0 &&
+           sandbox == FT_SANDBOX_DISPATCH;
+}
+
 static void add_total(struct ft_total *rows, const struct ft_total *row)
 {
     // A row of rows[] belongs to a call once its id stands there; rows are few and this runs once per process.

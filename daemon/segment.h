@@ -100,6 +100,8 @@ int ft_segment_restore_granted(struct ft_segment *segment);
 
 // The gaps that the shim counted (enum ft_shim_gap), and the calls through io_uring rings that it knows of.
 int ft_segment_read_gaps(const struct ft_segment *segment, uint64_t *count, uint64_t *ring_calls);
+// Its gaps by sandboxes are of threads whose system calls are dispatched, and of nothing else.
+bool ft_segment_is_dispatched(const struct ft_segment *segment);
 
 // Adds up all copies of the totals into rows, which has FT_TOTALS_ROWS of them, by call; rows[0] is what found no row.
 int ft_segment_read_totals(const struct ft_segment *segment, struct ft_total *rows);

@@ -100,6 +100,9 @@ enum ft_clock { FT_CLOCK_TICKS = 1, FT_CLOCK_MONOTONIC_NS = 2 };
 enum ft_image { FT_IMAGE_EXEC = 1, FT_IMAGE_FORK = 2, FT_IMAGE_RAW_FORK = 3 };
 
 /* Gaps that the shim itself can tell; counted in ft_hello.gap_count at this index. */
+/* Of the head's `sandbox`: a thread's system calls are dispatched to the program, or were. */
+enum { FT_SANDBOX_DISPATCH = 4 };
+
 enum ft_shim_gap {
     FT_SHIM_GAP_SANDBOX,
     FT_SHIM_GAP_IO_URING,
@@ -135,7 +138,7 @@ struct ft_head {
     uint32_t totals_copies;  /* copies of the totals in use, 1 to 4 */
     uint32_t names_lost;     /* definitions that found no slot and were not repeated */
     uint32_t settings_ignored;
-    uint32_t sandbox; /* 0, or 1: a seccomp filter; 2: strict mode; 3: no counter; 4: a thread is or was dispatched */
+    uint32_t sandbox; /* 0, or 1: a seccomp filter; 2: strict mode; 3: no counter; FT_SANDBOX_DISPATCH */
     uint8_t chunk_state[FT_CHUNKS_MAX];
 };
 

@@ -164,12 +164,12 @@ static void forget_parent(void)
     ft_forks_reset();
     p->files_apart = 0; /* one thread, one table */
     p->has_parents = 1;
+    p->daemon_grows = 0;
     p->growth_retry_ticks = 0;
     p->was_room_asked = p->has_room = 0;
     p->fork_count++;
     ft_fd_forget_all();
     ft_uring_reset();
-    ft_levels_forked();
     ft_name_reset();
     ft_tags_fork();
     ft_async_forget();
@@ -178,6 +178,7 @@ static void forget_parent(void)
                                    .line = ft_thread.line,
                                    .writer = ft_thread.writer,
                                    .has_opened = ft_thread.has_opened,
+                                   .opened_at = ft_thread.opened_at,
                                    .is_recording = ft_thread.is_recording}; /* what goes on here will end it */
 }
 
@@ -214,7 +215,7 @@ void ft_attach_child(enum ft_image image)
 {
     if (!ft_process.wanted || !is_unattached())
         return;
-    if (ft_process.sandboxed)
+    if (ft_is_closed())
         turn_child_off(); /* no system call may be made here; the parent has counted the gap */
     else
         attach_child(image);

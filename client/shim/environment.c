@@ -122,7 +122,7 @@ int ft_environment_check(struct ft_environment *e, char *const *envp)
         look_at(e, envp[e->count], e->count);
     if (e->preload_index == SIZE_MAX)
         e->preload_index = e->count;
-    if (ft_process.sandboxed)
+    if (ft_is_closed())
         return check_sandboxed(e);
     int is_complete = e->preload_bytes == 0 && e->missing == 0;
     if (ft_is_shut_in()) { /* the new image is not, but nobody can look here whether it will find us */

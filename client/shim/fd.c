@@ -280,28 +280,33 @@ void ft_fd_untrack(int fd)
 }
 
 /* An excluded one has no id: it is excluded in a child, too, but not for its name where that is another now. */
-static int is_to_forget(const struct ft_fd *slot, int directories_only)
+static int is_to_forget(struct ft_fd *slot, int fd, int directories_only)
 {
     uint32_t file = ft_loose(&slot->file);
+    if (directories_only && file == FT_FILE_EXCLUDED && ft_loose(&slot->kind) == FT_FILE_WIRE_UNKNOWN) {
+        struct ft_inode inode; /* nobody has asked for what no event speaks of */
+        ft_name_inode(fd, &inode);
+        ft_loose_set(&slot->kind, inode.kind);
+    }
     if (directories_only)
         return file != 0 && ft_loose(&slot->kind) == FT_FILE_WIRE_DIRECTORY;
     return file != 0 && file != FT_FILE_EXCLUDED;
 }
 
-static void forget_leaf(struct ft_fd *leaf, int directories_only)
+static void forget_leaf(struct ft_fd *leaf, int first, int directories_only)
 {
     for (int i = 0; leaf != NULL && i < FT_FD_LEAF; i++)
-        if (is_to_forget(&leaf[i], directories_only))
+        if (is_to_forget(&leaf[i], first + i, directories_only))
             ft_loose_set(&leaf[i].file, 0);
 }
 
 static void forget(int directories_only)
 {
     for (int i = 0; i < FT_FD_DIRECT / FT_FD_LEAF; i++)
-        forget_leaf(ft_fd_leaves[i], directories_only);
+        forget_leaf(ft_fd_leaves[i], i * FT_FD_LEAF, directories_only);
     for (uint32_t i = 0; i < __atomic_load_n(&far_count, __ATOMIC_RELAXED); i++)
         for (int j = 0; far_pages[i] != NULL && j < MID; j++)
-            forget_leaf(far_pages[i][j], directories_only);
+            forget_leaf(far_pages[i][j], ((int)i * MID + j) * FT_FD_LEAF, directories_only);
 }
 
 void ft_fd_forget_all(void)

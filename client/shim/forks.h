@@ -16,6 +16,8 @@ void ft_fork_end(uint64_t *place, const void *frame);
 int ft_fork_is_own(const void *frame);
 /* Whether one of any thread does. */
 int ft_fork_is_any(const void *frame);
+/* This thread ends. */
+void ft_forks_leave(void);
 /* In a forked child. */
 void ft_forks_reset(void);
 

@@ -116,22 +116,32 @@ static uint64_t stub_at(unsigned number)
 
 FT_TABLE static unsigned levels_function_count;
 
+uint8_t ft_levels_lack_memory;
+
+static uint64_t lack_memory(void)
+{
+    ft_levels_lack_memory = 1;
+    return 0;
+}
+
 uint64_t ft_levels_stub(const struct ft_levels_function *function)
 {
     if (!make_tables())
-        return 0;
+        return lack_memory();
     for (unsigned i = 0; i < levels_function_count; i++)
         if (ft_levels_functions[i].target == function->target &&
             ft_object_is_same(ft_levels_functions[i].name, function->name))
             return stub_at(i);
     struct ft_levels_function *made = &ft_levels_functions[levels_function_count];
-    if (levels_function_count == FT_LEVELS_FUNCTIONS || !take_memory(made, sizeof(*made)))
+    if (levels_function_count == FT_LEVELS_FUNCTIONS)
         return 0;
+    if (!take_memory(made, sizeof(*made)))
+        return lack_memory();
     *made = *function;
     made->name = ft_levels_keep(function->name, ft_length(function->name));
     made->category = function->category[0] != '-' ? keep_category(function->category, levels_function_count) : NULL;
     if (made->name == NULL || (made->category == NULL && function->category[0] != '-'))
-        return 0;
+        return lack_memory();
     ft_levels_args_learn(made);
     return stub_at(levels_function_count++);
 }

@@ -77,6 +77,8 @@ void ft_levels_prepare(void);
 
 /* levels.c. The function's stub, made where it is new; 0: there is no room for it. */
 uint64_t ft_levels_stub(const struct ft_levels_function *function);
+/* It was 0 for want of memory: another time there may be some. */
+extern uint8_t ft_levels_lack_memory;
 
 /* Our own copy of a text, for good; NULL: there is no room, or another thread is just making one. */
 const char *ft_levels_keep(const char *text, size_t bytes);
@@ -85,9 +87,7 @@ const char *ft_levels_keep(const char *text, size_t bytes);
 void ft_levels_start(void);
 /* dlopen is about to be called: what it will bring is looked at later. */
 void ft_levels_opening(void);
-/* Looks at what was loaded since the last look; where it may not yet, that stays pending. */
+/* Looks at what this thread has opened since its last look; where it may not yet, that stays to be done. */
 void ft_levels_loaded(void);
-/* In a forked child: who was looking in the parent is not here. */
-void ft_levels_forked(void);
 
 #endif

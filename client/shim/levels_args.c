@@ -109,6 +109,8 @@ static const char *file_of_many(const struct told *told)
 {
     const uint64_t *handles = (const uint64_t *)(uintptr_t)told->call->integers[1];
     const char *file = NULL;
+    if (told->call->integers[0] > FT_LEVELS_MANY_MAX)
+        return NULL;
     for (uint64_t i = 0; i < told->call->integers[0]; i++) {
         const char *one = ft_levels_file_of(FT_LEVELS_HDF5, handles[i]);
         if (one == NULL || (file != NULL && one != file))

@@ -5,6 +5,9 @@
 
 #include "client/shim/levels.h"
 
+/* Of more datasets in one call neither size nor file is asked for: the count is the program's, and may be anything. */
+enum { FT_LEVELS_MANY_MAX = 1024 };
+
 enum ft_levels_kind {
     FT_LEVELS_OTHER,
     FT_LEVELS_MPIIO,

@@ -4,13 +4,13 @@
  * on after dlopen, when the program asks for a symbol or opens the next one. Each object once. Where no such library is
  * there and none is named by the user, all that a dlopen costs is a look at the names of what is loaded.
  * dl_iterate_phdr keeps the others from loading, unloading and looking meanwhile: one look is one call of it, and who comes
- * during that of another thread waits in ld.so, as its own dlopen would. So what a thread has opened is looked at before it
- * has an address of it. It is the one function of libc that is called here, as unwinders do, and only from within the
- * program's own calls to ld.so.
+ * during that of another thread waits in ld.so, as its own dlopen would. A thread that has opened nothing never looks: to
+ * ask for a symbol takes no lock that a child would find held. dl_iterate_phdr is the one function of libc that is called
+ * here, as unwinders do, and only from within the program's own calls to ld.so.
  */
 #include "client/shim/levels_object.h"
 
-FT_TABLE uint32_t ft_levels_are_pending;
+FT_TABLE uint8_t ft_levels_are_opened;
 
 #if FT_LEVELS_ARE_HERE
 
@@ -24,20 +24,22 @@ FT_TABLE uint32_t ft_levels_are_pending;
 
 enum {
     SEEN_MAX = 1024,
-    LOOKS_AT_ONCE = 64,
-    LOOKS_MAX = 65536,
+    TRIES_MAX = 64,
     GET_SHADOW_STACK = 0x5005, /* ARCH_SHSTK_STATUS: <asm/prctl.h> of Linux 6.6 */
     HAS_SHADOW_STACK = 1,
 };
 
 typedef int iterate(int (*see)(struct dl_phdr_info *, size_t, void *), void *data);
 
-FT_TABLE static uint8_t levels_are_read, levels_are_on, levels_are_unsure;
-static uint8_t levels_is_looking; /* a handler came during a look. Not there: each forked child writes it */
+FT_TABLE static uint8_t levels_are_read, levels_are_on;
+FT_TABLE static uint8_t levels_tries;  /* looks for which there was no memory */
+FT_TABLE static uint8_t levels_is_due; /* the last look was one */
+static uint32_t levels_pid;            /* of the process that has looked */
 FT_TABLE static unsigned levels_first_count;
 FT_TABLE static uint64_t levels_seen[SEEN_MAX]; /* where an object was loaded that was looked at */
 FT_TABLE static unsigned levels_seen_count;
-FT_TABLE static unsigned levels_looks, levels_wait; /* since the last change, and how many are let be before the next */
+FT_TABLE static uint32_t levels_noted,
+    levels_first_noted; /* by number: all that ever were, and the first that is here */
 FT_TABLE static unsigned long long levels_loads, levels_unloads;
 
 static iterate *iterator(void)
@@ -55,8 +57,33 @@ static int is_seen(uint64_t base)
 
 static void note_seen(uint64_t base)
 {
+    levels_noted++;
     if (levels_seen_count < SEEN_MAX)
         levels_seen[levels_seen_count++] = base;
+}
+
+static void keep_seen(unsigned count)
+{
+    levels_seen_count = count;
+    levels_first_noted = levels_noted - count;
+}
+
+/*
+ * What this thread opened may have been looked at by another one before it was relocated, when slots lead nowhere: of what
+ * was noted since, all is looked at again.
+ */
+static int is_noted_by_others(void)
+{
+    return ft_thread.has_opened && ft_thread.opened_at != levels_noted;
+}
+
+static void forget_noted_by_others(void)
+{
+    if (!is_noted_by_others())
+        return;
+    int32_t before = (int32_t)(ft_thread.opened_at - levels_first_noted);
+    unsigned kept = before > 0 ? (unsigned)before : 0;
+    keep_seen(kept < levels_seen_count ? kept : levels_seen_count);
 }
 
 static int is_own(const struct ft_levels_object *object)
@@ -95,58 +122,33 @@ static int gather_one(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/*
- * An object that another thread is just opening may not be relocated yet: then a slot of it leads nowhere, and stays as it is
- * until that thread looks, or another that it gave the object to.
- */
-static int is_all_relocated(void)
-{
-    return __atomic_load_n(&ft_levels_are_pending, __ATOMIC_RELAXED) == ft_thread.has_opened;
-}
-
-/* Of threads that opened and never ask for a symbol nobody knows when they are through: so others look ever more seldom. */
-static int is_worth_another(void)
-{
-    if (!levels_are_unsure || (!ft_thread.has_opened && levels_wait != 0 && levels_wait-- != 0))
-        return 0;
-    levels_looks += levels_looks < LOOKS_MAX;
-    levels_wait = levels_looks > LOOKS_AT_ONCE ? levels_looks : 0;
-    return 1;
-}
-
-static void look_at_all_undisturbed(iterate *all)
+/* 0: there was no memory for some of it. */
+static int look_at_all(iterate *all)
 {
     struct survey survey = {0};
-    int is_final = is_all_relocated();
-    levels_are_unsure = 0;
+    int is_whole = 1;
     all(survey_one, &survey);
     size_t bytes = survey.count * sizeof(struct ft_levels_object);
     if (!survey.is_worth_it)
-        return;
+        return 1;
     long made = ft_sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (made < 0 && made > -4096)
-        return;
+        return 0;
     struct ft_levels_objects objects = {.items = (struct ft_levels_object *)made, .first_count = levels_first_count};
     all(gather_one, &objects);
     for (unsigned i = 0; i < objects.count; i++) {
         uint64_t base = objects.items[i].elf.base;
         if (is_seen(base))
             continue;
+        ft_levels_lack_memory = 0;
         ft_levels_slots_take(&objects, &objects.items[i]);
-        if (is_final)
-            note_seen(base);
+        if (ft_levels_lack_memory && levels_tries < TRIES_MAX)
+            is_whole = 0;
         else
-            levels_are_unsure = 1;
+            note_seen(base);
     }
     ft_sys(SYS_munmap, made, bytes);
-}
-
-/* No handler comes meanwhile: it might hold this thread, and with it ld.so's lock, until another thread goes on. */
-static void look_at_all(iterate *all)
-{
-    uint64_t before = ft_block_signals();
-    look_at_all_undisturbed(all);
-    ft_unblock_signals(before);
+    return is_whole;
 }
 
 /* What one look of ld.so is for. */
@@ -162,9 +164,8 @@ static int has_new(const struct dl_phdr_info *info, size_t size)
         if (info->dlpi_adds == levels_loads && info->dlpi_subs == levels_unloads)
             return 0;
         if (info->dlpi_subs != levels_unloads) /* another may have come to where one was */
-            levels_seen_count = 0;
+            keep_seen(0);
         levels_loads = info->dlpi_adds;
-        levels_looks = levels_wait = 0;
         levels_unloads = info->dlpi_subs;
     }
     return 1;
@@ -219,24 +220,45 @@ static void read_rules(iterate *all)
 static int look_once(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct look *look = data;
-    if (levels_is_looking)
-        return 1; /* a handler of the thread that looks */
-    levels_is_looking = 1;
     if (look->may_begin && !levels_are_read && (ft_levels_rules_are_given() || look->all(is_wanted_at_start, NULL)))
         read_rules(look->all);
-    if (levels_are_on && (has_new(info, size) || is_worth_another()))
-        look_at_all(look->all);
     look->is_done = 1;
-    levels_is_looking = 0;
+    if (levels_are_on && (has_new(info, size) || levels_is_due || is_noted_by_others())) {
+        forget_noted_by_others();
+        look->is_done = look_at_all(look->all);
+        if (!look->is_done && levels_tries < TRIES_MAX)
+            levels_tries++;
+        levels_is_due = !look->is_done && levels_tries < TRIES_MAX;
+    }
+    if (look->is_done)
+        ft_thread.opened_at = levels_noted;
     return 1;
 }
 
-/* 1 where all that was there is looked at. */
+static int look_at_none(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)info;
+    (void)size;
+    (void)data;
+    return 1;
+}
+
+/*
+ * 1 where all that was there is looked at. No handler comes meanwhile: it might hold this thread, and with it ld.so's lock,
+ * until another thread goes on. A child may find the lock held for ever, and hangs then where its dlopen would have, for a
+ * handler to end it: so its first look of all is one at nothing.
+ */
 static int look(int may_begin)
 {
     struct look look = {.all = may_look() ? iterator() : NULL, .may_begin = may_begin};
-    if (look.all != NULL)
-        look.all(look_once, &look);
+    if (look.all == NULL)
+        return 0;
+    if (levels_pid != ft_process.pid)
+        look.all(look_at_none, NULL);
+    levels_pid = ft_process.pid;
+    uint64_t before = ft_block_signals();
+    look.all(look_once, &look);
+    ft_unblock_signals(before);
     return look.is_done;
 }
 
@@ -258,32 +280,23 @@ void ft_levels_start(void)
         look(1);
 }
 
-/* It stays pending until this thread has looked: where it never does, others that ask for a symbol see that nothing is new. */
+/* Each thread looks at what it has opened itself. */
 void ft_levels_opening(void)
 {
-    if (!levels_are_read || levels_are_on)
-        look(1);
-    if (!levels_are_on || ft_thread.has_opened)
+    int is_done = !levels_are_read || levels_are_on ? look(1) : 1;
+    if (!levels_are_on)
         return;
+    if (!is_done && !ft_thread.has_opened)
+        ft_thread.opened_at = __atomic_load_n(&levels_noted, __ATOMIC_RELAXED);
     ft_thread.has_opened = 1;
-    __atomic_fetch_add(&ft_levels_are_pending, 1, __ATOMIC_RELAXED);
-}
-
-void ft_levels_forked(void)
-{
-    levels_is_looking = 0;
-    if (ft_levels_are_pending == 0)
-        return;
-    ft_levels_are_pending = 1;
-    ft_thread.has_opened = 1;
+    if (!ft_levels_are_opened)
+        ft_levels_are_opened = 1;
 }
 
 __attribute__((visibility("hidden"))) void ft_levels_loaded(void)
 {
-    if (!look(0) || !ft_thread.has_opened)
-        return;
-    ft_thread.has_opened = 0;
-    __atomic_fetch_sub(&ft_levels_are_pending, 1, __ATOMIC_RELAXED);
+    if (ft_thread.has_opened && look(0))
+        ft_thread.has_opened = 0;
 }
 
 #else
@@ -297,10 +310,6 @@ void ft_levels_opening(void)
 }
 
 void ft_levels_loaded(void)
-{
-}
-
-void ft_levels_forked(void)
 {
 }
 

@@ -122,6 +122,8 @@ int ft_levels_size_of_many(const struct ft_levels_function *function, const uint
         (const uint64_t *)(uintptr_t)arguments[1], (const uint64_t *)(uintptr_t)arguments[2],
         (const uint64_t *)(uintptr_t)arguments[3], (const uint64_t *)(uintptr_t)arguments[4]};
     uint64_t all = 0, one = 0;
+    if (arguments[0] > FT_LEVELS_MANY_MAX)
+        return 0;
     for (uint64_t i = 0; i < arguments[0]; i++) {
         const struct ft_levels_selection selection = {arrays[0][i], arrays[1][i], arrays[2][i], arrays[3][i]};
         if (!ft_levels_size_of_selection(function, &selection, &one) || __builtin_add_overflow(all, one, &all))

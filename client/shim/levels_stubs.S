@@ -18,7 +18,7 @@
     .hidden ft_levels_begin
     .hidden ft_levels_end
     .hidden ft_levels_dlsym_real
-    .hidden ft_levels_are_pending
+    .hidden ft_levels_are_opened
     .hidden ft_levels_loaded
 
     .globl ft_levels_entries
@@ -175,13 +175,13 @@ leave:
     .cfi_endproc
     .size leave, . - leave
 
-/* What the program opened since the last look is looked at, then it goes on as if never seen: dlsym asks who called. */
+/* What the thread opened since its last look is looked at, then it goes on as if never seen: dlsym asks who called. */
     .p2align 4
     .type ft_levels_dlsym, @function
 ft_levels_dlsym:
     .cfi_startproc
     endbr64
-    cmpl $0, ft_levels_are_pending(%rip)
+    cmpb $0, ft_levels_are_opened(%rip)
     je 1f
     pushq %rdi
     .cfi_adjust_cfa_offset 8

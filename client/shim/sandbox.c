@@ -27,9 +27,11 @@ enum {
     SANDBOX_FILTER = 1,
     SANDBOX_STRICT = 2,
     SANDBOX_NO_COUNTER = 3,
-    SANDBOX_DISPATCH = 4, /* system calls from other code than the program says come back to it as SIGSYS */
-    SET_DISPATCH = 59,    /* PR_SET_SYSCALL_USER_DISPATCH: <linux/prctl.h> of Linux 5.11 */
+    SANDBOX_DISPATCH =
+        FT_SANDBOX_DISPATCH, /* system calls from other code than the program says come back to it as SIGSYS */
+    SET_DISPATCH = 59,       /* PR_SET_SYSCALL_USER_DISPATCH: <linux/prctl.h> of Linux 5.11 */
     DISPATCH_OFF = 0,
+    SECCOMP_TSYNC = 1,
     SECCOMP_NEW_LISTENER = 8, /* <linux/seccomp.h> of Linux 5.0 */
 };
 
@@ -54,25 +56,40 @@ static void prepare(void)
     ft_fd_name_all(FDS_NAMED);
 }
 
+/* For all threads, by writes to memory alone. */
+static void close_all(struct ft_sandbox *entered)
+{
+    if (entered->is_of_all)
+        return;
+    entered->is_of_all = 1;
+    __atomic_fetch_add(&ft_process.coarse, entered->coarse, __ATOMIC_RELAXED);
+    if (entered->closed == 0)
+        return;
+    __atomic_fetch_add(&ft_process.sandboxed, entered->closed, __ATOMIC_RELAXED);
+    ft_environment_off();
+}
+
 /*
- * Before the call: afterwards it could be too late. What it counts it counts in `entered` too, for ft_sandbox_leave: who
- * goes out of one sandbox stays in those that were entered meanwhile, by whichever thread. A clock that may need a system
- * call is as little to be had under a filter as the counter in strict mode.
+ * Before the call: afterwards it could be too late for this thread, and for all where the filter is to be that of all. The
+ * others are told when it has worked: it may be refused, again and again. What it counts it counts in `entered` too, for
+ * ft_sandbox_leave: who goes out of one sandbox stays in those that were entered meanwhile, by whichever thread. A clock
+ * that may need a system call is as little to be had under a filter as the counter in strict mode.
  */
-static void enter(int kind, struct ft_sandbox *entered)
+static void enter(int kind, int is_of_all, struct ft_sandbox *entered)
 {
     prepare();
     ft_clock_prepare_coarse(); /* also where it is not used yet: it may be later (PR_SET_TSC) */
     if (kind != SANDBOX_FILTER || ft_process.clock != FT_CLOCK_TICKS) {
         entered->coarse++;
-        __atomic_fetch_add(&ft_process.coarse, 1, __ATOMIC_RELAXED);
         use_coarse_clock();
     }
-    if (kind == SANDBOX_NO_COUNTER)
-        return;
-    entered->closed++;
-    __atomic_fetch_add(&ft_process.sandboxed, 1, __ATOMIC_RELAXED);
-    ft_environment_off();
+    if (kind != SANDBOX_NO_COUNTER) {
+        entered->closed++;
+        entered->is_closing = (ft_thread.why & FT_WHY_CLOSING) == 0;
+        ft_thread.why |= FT_WHY_CLOSING;
+    }
+    if (is_of_all)
+        close_all(entered);
 }
 
 static void forget_coarse(uint32_t count)
@@ -119,8 +136,23 @@ static void tell(int kind)
     ft_gap(FT_SHIM_GAP_SANDBOX);
 }
 
+static void end_closing(const struct ft_sandbox *entered)
+{
+    if (!entered->is_closing)
+        return;
+    ft_thread.why &= (uint16_t)~FT_WHY_CLOSING;
+    if (ft_thread.why == 0 && ft_thread.mode == FT_MODE_SLOW)
+        ft_thread.mode = FT_MODE_ON;
+}
+
 void ft_sandbox_leave(const struct ft_sandbox *entered)
 {
+    if (!entered->is_of_all) {
+        forget_coarse(entered->coarse);
+        if (entered->is_dispatched)
+            end_dispatch();
+        return;
+    }
     if (entered->closed != 0 && __atomic_sub_fetch(&ft_process.sandboxed, entered->closed, __ATOMIC_RELAXED) == 0) {
         ft_head()->sandbox = ft_process.daemon_grows ? SANDBOX_DISPATCH : 0;
         ft_environment_on();
@@ -137,9 +169,10 @@ static void stay(const struct ft_sandbox *entered)
     struct ft_sandbox *own = &ft_thread.vfork_sandbox;
     if (ft_thread.vfork_depth == 0)
         return;
-    own->closed += entered->closed;
+    own->closed = (uint16_t)(own->closed + entered->closed);
     own->coarse = (uint16_t)(own->coarse + entered->coarse);
     own->is_dispatched |= entered->is_dispatched;
+    own->is_of_all |= entered->is_of_all;
 }
 
 static int sandbox_of_prctl(long option, unsigned long a)
@@ -169,18 +202,18 @@ static int may_enter(void)
 }
 
 /* Before the call: 1 where it will be looked at afterwards, by end_enter. */
-static int begin_enter(int kind, unsigned long a, struct ft_sandbox *entered)
+static int begin_enter(int kind, unsigned long a, int is_of_all, struct ft_sandbox *entered)
 {
     if (kind == 0 || !may_enter())
         return 0;
     if (kind != SANDBOX_DISPATCH)
-        enter(kind, entered);
+        enter(kind, is_of_all, entered);
     else if (a != DISPATCH_OFF)
         entered->is_dispatched = (uint8_t)begin_dispatch();
     return 1;
 }
 
-static void end_enter(int kind, unsigned long a, const struct ft_sandbox *entered, int has_worked)
+static void end_enter(int kind, unsigned long a, struct ft_sandbox *entered, int has_worked)
 {
     if (!has_worked) {
         ft_sandbox_leave(entered);
@@ -190,10 +223,12 @@ static void end_enter(int kind, unsigned long a, const struct ft_sandbox *entere
             end_dispatch();
         ft_thread.vfork_sandbox.is_dispatched = 0;
     } else {
+        close_all(entered);
         if (entered->closed != 0 || entered->is_dispatched)
             tell(kind);
         stay(entered);
     }
+    end_closing(entered);
 }
 
 FT_EXPORT(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d))
@@ -201,7 +236,7 @@ FT_EXPORT(int, prctl, (int option, unsigned long a, unsigned long b, unsigned lo
     FT_REAL(int, prctl, (int, unsigned long, unsigned long, unsigned long, unsigned long));
     struct ft_sandbox entered = {0};
     int kind = sandbox_of_prctl(option, a);
-    if (!begin_enter(kind, a, &entered))
+    if (!begin_enter(kind, a, 0, &entered))
         return real(option, a, b, c, d);
     int r = real(option, a, b, c, d);
     end_enter(kind, a, &entered, r == 0);
@@ -221,7 +256,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
     ft_raw_function *real = (ft_raw_function *)ft_real(FT_CALL_ID_syscall);
     int kind = sandbox_of_syscall(number, a, b);
     struct ft_sandbox entered = {0};
-    if (!begin_enter(kind, (unsigned long)b, &entered))
+    if (!begin_enter(kind, (unsigned long)b, number != SYS_prctl && (b & SECCOMP_TSYNC), &entered))
         return real(number, a, b, c, d, e, f);
     long r = real(number, a, b, c, d, e, f);
     end_enter(kind, (unsigned long)b, &entered, has_worked(number, b, r));

@@ -38,6 +38,7 @@ enum ft_why {
     FT_WHY_APART = 32, /* its descriptors are not those of the other threads: it leaves their table alone (apart.h) */
     FT_WHY_DISPATCH = 64, /* its system calls are dispatched to the program (sandbox.c) */
     FT_WHY_UNSURE = 128,  /* its descriptors may be its own or those of the others: what it changes is unknown to all */
+    FT_WHY_CLOSING = 256, /* it is just trying to shut the process in (sandbox.c) */
 };
 
 /*
@@ -58,9 +59,11 @@ struct ft_writer {
 
 /* What entering sandboxes has added to the counts of that name. */
 struct ft_sandbox {
-    uint32_t closed;       /* ft_process.sandboxed */
+    uint16_t closed;       /* ft_process.sandboxed */
     uint16_t coarse;       /* of the thread and of the process */
     uint8_t is_dispatched; /* FT_WHY_DISPATCH */
+    uint8_t is_closing;    /* FT_WHY_CLOSING */
+    uint8_t is_of_all;     /* the process's counts have it */
 };
 
 /* A vfork child may vfork: levels that are told apart; deeper ones count as the last. */
@@ -88,6 +91,7 @@ struct ft_thread {
     uint64_t vfork_pages_bytes;
     uint8_t tags_untold; /* its tags or the process's are not all in the segment yet */
     uint8_t has_opened;  /* libraries that it has not looked at (levels_scan.c) */
+    uint32_t opened_at;  /* what others had looked at by then */
 };
 
 /* This page is wiped in a child, however it was made: base is 0 there until the child has attached. */
@@ -170,7 +174,13 @@ extern struct ft_process ft_process;
 /* 1: no system call of ours in this thread; under a filter in none. */
 static inline int ft_is_shut_in(void)
 {
-    return ft_process.sandboxed != 0 || (ft_thread.why & FT_WHY_DISPATCH) != 0;
+    return ft_process.sandboxed != 0 || (ft_thread.why & (FT_WHY_DISPATCH | FT_WHY_CLOSING)) != 0;
+}
+
+/* 1: what comes of this thread is shut in, too: children and what is executed. */
+static inline int ft_is_closed(void)
+{
+    return ft_process.sandboxed != 0 || (ft_thread.why & FT_WHY_CLOSING) != 0;
 }
 
 /* Off the hot path: where there never was a segment, the other page is not touched. */

@@ -78,7 +78,7 @@ static void leave_vfork(long child)
         thread->line->call = thread->vfork_call;
         thread->vfork_moved = 0;
         thread->writer->vfork_pid = 0;
-        thread->why &= (uint16_t)~FT_WHY_VFORK;
+        thread->why &= (uint16_t)~(FT_WHY_VFORK | FT_WHY_CLOSING); /* it may have died in that */
         if (thread->why == 0)
             thread->mode = FT_MODE_ON;
         if (thread->vfork_renamed)
@@ -126,7 +126,7 @@ __attribute__((visibility("hidden"))) long ft_vfork_end(long result)
 
 static pid_t fork_by(unsigned call, pid_t (*real)(void))
 {
-    const struct ft_args args = {RET(VALUE), .follow = ft_process.sandboxed ? FT_FOLLOW_SANDBOX : FT_FOLLOW_ORDINARY};
+    const struct ft_args args = {RET(VALUE), .follow = ft_is_closed() ? FT_FOLLOW_SANDBOX : FT_FOLLOW_ORDINARY};
     struct ft_call_state state;
     ft_path_begin(&state, call);
     ft_process.fork_count++; /* descriptions opened so far are shared from here on */
@@ -346,9 +346,15 @@ FT_EXPORT(int, system, (const char *command))
         __builtin_unreachable();                                           \
     }
 
+static void leave_thread(void)
+{
+    ft_calls_left();
+    ft_forks_leave();
+}
+
 END(FT_CALL_ID_exit, exit, ft_calls_ending, (int status), (status), ARG((unsigned)status))
 END(FT_CALL_ID__exit, _exit, ft_calls_ending, (int status), (status), ARG((unsigned)status))
 END(FT_CALL_ID__Exit, _Exit, ft_calls_ending, (int status), (status), ARG((unsigned)status))
 END(FT_CALL_ID_quick_exit, quick_exit, ft_calls_ending, (int status), (status), ARG((unsigned)status))
 END(FT_CALL_ID_abort, abort, ft_calls_ending, (void), (), .has_fd = 0)
-END(FT_CALL_ID_pthread_exit, pthread_exit, ft_calls_left, (void *value), (value), .has_fd = 0)
+END(FT_CALL_ID_pthread_exit, pthread_exit, leave_thread, (void *value), (value), .has_fd = 0)

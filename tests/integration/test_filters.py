@@ -84,7 +84,7 @@ RENAMED = """
 import os
 for name in ("one", "two"):
     os.mkdir(name)
-    globals()[name] = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+    globals()[name] = os.open(name, os.O_RDONLY | {flag})
     os.fsync(globals()[name])
 os.rename("one", "seen")
 os.rename("two", "hidden")
@@ -93,8 +93,9 @@ os.fsync(two)
 """
 
 
-def test_a_folder_that_is_renamed_is_chosen_by_its_new_name(tap):
-    trace = tap.run(["/usr/bin/python3", "-c", RENAMED], options=["--exclude", f"{tap.work}/one", "--exclude", f"{tap.work}/hidden"])
+@pytest.mark.parametrize("flag", ["os.O_DIRECTORY", "0"])
+def test_a_folder_that_is_renamed_is_chosen_by_its_new_name(tap, flag):
+    trace = tap.run(["/usr/bin/python3", "-c", RENAMED.replace("{flag}", flag)], options=["--exclude", f"{tap.work}/one", "--exclude", f"{tap.work}/hidden"])
     assert [e["path"] for e in trace.events(name="fsync")] == [str(tap.work / "two"), str(tap.work / "seen")]
 
 

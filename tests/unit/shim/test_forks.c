@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "client/shim/forks.h"
 #include "tests/unit/shim/segment_fixture.h"
@@ -59,9 +62,9 @@ static void a_handler_forks_inside_a_fork(void **state)
     assert_false(ft_fork_is_any(FRAME(0)));
 }
 
-static void *begin_fork(void *unused)
+static void *begin_fork(void *tid)
 {
-    (void)unused;
+    *(long *)tid = syscall(SYS_gettid);
     assert_int_equal(ft_thread_start(), 0);
     ft_fork_begin(FRAME(1));
     assert_true(ft_fork_is_any(FRAME(2)));
@@ -73,8 +76,11 @@ static void those_of_threads_that_ended_are_none_and_take_no_place(void **state)
     (void)state;
     for (int i = 0; i < 3 * FT_FORKS_MAX; i++) {
         pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, begin_fork, NULL), 0);
+        long tid = 0;
+        assert_int_equal(pthread_create(&thread, NULL, begin_fork, &tid), 0);
         pthread_join(thread, NULL);
+        while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
+            sched_yield(); /* the kernel has it a little longer */
         assert_false(ft_fork_is_own(FRAME(2)));
     }
     uint64_t *place = ft_fork_begin(FRAME(1));
