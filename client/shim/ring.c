@@ -81,12 +81,12 @@ int ft_populate(void *from, size_t bytes)
 
 static void grow_totals(void)
 {
-    if (ft_process.totals_ready > 1)
+    if (__atomic_load_n(&ft_process.totals_ready, __ATOMIC_RELAXED) > 1)
         return;
     if (ft_populate(ft_page(ft_process.totals_more_page), (size_t)(FT_TOTALS_COPIES - 1) * FT_PAGE_BYTES) != 0)
         return;
     __atomic_store_n(&ft_process.totals_ready, FT_TOTALS_COPIES, __ATOMIC_RELEASE);
-    ft_head()->totals_copies = FT_TOTALS_COPIES;
+    __atomic_store_n(&ft_head()->totals_copies, FT_TOTALS_COPIES, __ATOMIC_RELAXED); /* maybe by two threads */
 }
 
 static uint32_t chunks_told(void)

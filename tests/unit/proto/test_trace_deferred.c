@@ -55,7 +55,10 @@ static struct made many_names(void)
         assert_int_equal(ft_trace_writer_flush(writer), 0);
     }
     assert_int_equal(ft_trace_writer_finish(writer), 0);
-    return take(writer);
+    struct made made = take(writer);
+
+    ft_trace_writer_destroy(writer);
+    return made;
 }
 
 static void assert_same_name(const struct ft_trace_reader *a, const struct ft_trace_reader *b, uint32_t id)
