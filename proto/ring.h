@@ -49,8 +49,7 @@
  * A chunk or slot that was reserved by a handler's victim may be published late: the daemon does not free a chunk
  * with an unpublished slot before the last while the process lives.
  *
- * All integers are little-endian. Times are ticks: the processor's counter (TSC, CNTVCT_EL0), or nanoseconds of
- * CLOCK_MONOTONIC where the policy says so (enum ft_clock).
+ * Integers are little-endian. Times are ticks: of the TSC or CNTVCT_EL0, or by policy ns of CLOCK_MONOTONIC (ft_clock).
  */
 #ifndef FT_PROTO_RING_H
 #define FT_PROTO_RING_H
@@ -98,11 +97,9 @@ enum ft_clock { FT_CLOCK_TICKS = 1, FT_CLOCK_MONOTONIC_NS = 2 };
 
 /* How the process image came to be. */
 enum ft_image { FT_IMAGE_EXEC = 1, FT_IMAGE_FORK = 2, FT_IMAGE_RAW_FORK = 3 };
+enum { FT_SANDBOX_DISPATCH = 4 }; /* of the head's `sandbox`: a thread's calls are dispatched to the program, or were */
 
 /* Gaps that the shim itself can tell; counted in ft_hello.gap_count at this index. */
-/* Of the head's `sandbox`: a thread's system calls are dispatched to the program, or were. */
-enum { FT_SANDBOX_DISPATCH = 4 };
-
 enum ft_shim_gap {
     FT_SHIM_GAP_SANDBOX,
     FT_SHIM_GAP_IO_URING,
