@@ -42,13 +42,14 @@ static void finish_child(int fd)
 static void *work(void *name)
 {
     int fd = open(name, O_RDWR | O_CREAT, 0600);
-    while (forks < wanted) {
+    // the last child may come back to the loop's condition, which holds no more
+    while (!is_child && forks < wanted) {
         lseek(fd, 0, SEEK_SET);
         for (volatile int i = 0; i < 500; i++)
             ;
-        if (is_child)
-            finish_child(fd);
     }
+    if (is_child)
+        finish_child(fd);
     return NULL;
 }
 
