@@ -98,8 +98,7 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
         (count && files->first_id == 0) || count > UINT32_MAX - files->first_id)
         return -EBADMSG;
     for (size_t i = 0; i < count; i++) {
-        struct ft_trace_file *file = ft_pages_make(&reader->files, &reader->arena, files->first_id + (uint32_t)i);
-        const struct ft_reader_place *place = ft_pages_get(&reader->places, files->place[i]);
+        struct ft_reader_file *file = ft_pages_make(&reader->files, &reader->arena, files->first_id + (uint32_t)i);
         uint32_t kind = files->kind[i] & FT_FILE_KIND_MASK;
         bool known = false; // its birth is
 
@@ -114,21 +113,16 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
             birth += known ? unzigzag(files->birth[inodes] - 1) : 0;
             inodes++;
         }
-        *file = (struct ft_trace_file){
+        *file = (struct ft_reader_file){
             .is_known = true,
             .path = path,
+            .place = files->place[i],
             .inode = files->kind[i] >> FT_FILE_INODE_AT & 1 ? inode : 0,
             .birth = known ? birth & FT_FILE_BIRTH_MAX : 0,
-            .kind = kind < FT_FILE_KIND_COUNT ? (uint8_t)kind : FT_FILE_KIND_UNKNOWN,
+            .kind = kind < FT_FILE_KIND_COUNT ? kind & FT_FILE_KIND_MASK : FT_FILE_KIND_UNKNOWN,
             .source = files->kind[i] >> FT_FILE_SOURCE_AT & 1,
             .is_cut = files->kind[i] >> FT_FILE_CUT_AT & 1,
         };
-        if (place) {
-            file->mount = place->mount;
-            file->fstype = place->fstype;
-            file->block_size = place->block_size;
-            file->dev = place->dev;
-        }
     }
     return 0;
 }
@@ -271,7 +265,6 @@ int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables 
 {
     int rc = 0;
 
-    // Places before files: a file takes its place's fields at once.
     LOAD_ALL(names, load_names)
     LOAD_ALL(places, load_place)
     LOAD_ALL(files, load_files)

@@ -65,7 +65,7 @@ static struct ft_trace_reader *create(const struct ft_trace_reader_options *opti
         reader->options.memory_max = FT_TRACE_MEMORY_DEFAULT;
     reader->arena.bytes_max = reader->options.memory_max;
     reader->names.item_bytes = sizeof(struct ft_bytes);
-    reader->files.item_bytes = sizeof(struct ft_trace_file);
+    reader->files.item_bytes = sizeof(struct ft_reader_file);
     reader->places.item_bytes = sizeof(struct ft_reader_place);
     reader->processes.item_bytes = sizeof(struct ft_reader_process *);
     reader->threads.item_bytes = sizeof(struct ft_reader_thread);
@@ -238,14 +238,39 @@ struct ft_bytes ft_trace_reader_name(const struct ft_trace_reader *reader, uint3
     return name && name->data ? *name : (struct ft_bytes){.data = no_bytes, .len = 0};
 }
 
-const struct ft_trace_file *ft_trace_reader_file(const struct ft_trace_reader *reader, uint32_t id)
+// NULL where there is none.
+static const struct ft_reader_file *find_file(const struct ft_trace_reader *reader, uint32_t id)
 {
-    const struct ft_trace_file *file;
+    const struct ft_reader_file *file;
 
     if (reader->options.defer_names)
         ft_reader_need_file(reader, id);
     file = ft_pages_get(&reader->files, id);
     return file && file->is_known ? file : NULL;
+}
+
+struct ft_trace_file ft_trace_reader_file(const struct ft_trace_reader *reader, uint32_t id)
+{
+    static const struct ft_reader_place unknown;
+    const struct ft_reader_file *file = find_file(reader, id);
+    const struct ft_reader_place *place = file ? ft_pages_get(&reader->places, file->place) : NULL;
+
+    if (!file)
+        return (struct ft_trace_file){0};
+    place = place ? place : &unknown;
+    return (struct ft_trace_file){
+        .path = file->path,
+        .mount = place->mount,
+        .fstype = place->fstype,
+        .block_size = place->block_size,
+        .dev = place->dev,
+        .inode = file->inode,
+        .birth = file->birth,
+        .kind = file->kind,
+        .source = file->source,
+        .is_cut = file->is_cut,
+        .is_known = true,
+    };
 }
 
 const struct ft_trace_process *ft_trace_reader_process(const struct ft_trace_reader *reader, uint32_t id)
@@ -277,18 +302,18 @@ const struct ft_tag *ft_trace_reader_context(const struct ft_trace_reader *reade
 
 struct ft_bytes ft_trace_reader_file_path(const struct ft_trace_reader *reader, uint32_t file)
 {
-    const struct ft_trace_file *record = ft_trace_reader_file(reader, file);
+    const struct ft_reader_file *record = find_file(reader, file);
 
     return ft_trace_reader_name(reader, record ? record->path : 0);
 }
 
 unsigned ft_trace_reader_file_class(const struct ft_trace_reader *reader, uint32_t file)
 {
-    const struct ft_trace_file *record;
+    const struct ft_reader_file *record;
 
     if (file == 0)
         return FT_FILE_CLASS_NONE;
-    record = ft_trace_reader_file(reader, file);
+    record = find_file(reader, file);
     return record ? ft_file_kind_class(record->kind) : FT_FILE_CLASS_UNKNOWN;
 }
 

@@ -208,10 +208,10 @@ uint64_t ft_trace_reader_size(const struct ft_trace_reader *reader);     // byte
 uint64_t ft_trace_reader_events(const struct ft_trace_reader *reader);   // rows in all whole blocks
 uint64_t ft_trace_reader_profiled(const struct ft_trace_reader *reader); // events that PROFILE frames are sums of
 
-// Look-up by id; NULL (or an empty string with data "") where there is no such
+// Look-up by id; NULL (or an empty string with data "", or a file that is not is_known) where there is no such
 // record. Ids run from 1 to _max, with holes where the file is damaged.
 struct ft_bytes ft_trace_reader_name(const struct ft_trace_reader *reader, uint32_t id);
-const struct ft_trace_file *ft_trace_reader_file(const struct ft_trace_reader *reader, uint32_t id);
+struct ft_trace_file ft_trace_reader_file(const struct ft_trace_reader *reader, uint32_t id);
 const struct ft_trace_process *ft_trace_reader_process(const struct ft_trace_reader *reader, uint32_t id);
 const struct ft_trace_thread *ft_trace_reader_thread(const struct ft_trace_reader *reader, uint32_t id);
 const struct ft_trace_call *ft_trace_reader_call(const struct ft_trace_reader *reader, unsigned call);

@@ -56,6 +56,17 @@ struct ft_reader_thread {
     bool is_known;
 };
 
+// A file's record in few bytes, since there may be millions.
+struct ft_reader_file {
+    uint32_t path;  // NAME id
+    uint32_t place; // id of its struct ft_reader_place
+    uint64_t inode;
+    uint64_t birth : 56, kind : 4, source : 1, is_cut : 1, is_known : 1;
+};
+_Static_assert(FT_FILE_BIRTH_MAX < UINT64_C(1) << 56 && FT_FILE_KIND_COUNT <= 1 << 4 && FT_PATH_SOURCE_COUNT <= 2,
+               "they fit");
+_Static_assert(sizeof(struct ft_reader_file) == 24, "no room between them");
+
 struct ft_reader_place {
     uint64_t dev;
     uint32_t mount, fstype, block_size;
@@ -86,7 +97,7 @@ struct ft_trace_reader {
     char *text_room; // for names, which need no alignment and are many
     size_t text_left;
     struct ft_pages names;                          // struct ft_bytes; data NULL where there is none
-    struct ft_pages files;                          // struct ft_trace_file
+    struct ft_pages files;                          // struct ft_reader_file
     struct ft_pages places;                         // struct ft_reader_place
     struct ft_pages processes;                      // struct ft_reader_process *
     struct ft_pages threads;                        // struct ft_reader_thread

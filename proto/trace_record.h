@@ -87,7 +87,7 @@ struct ft_trace_file {
     uint8_t kind;   // enum ft_file_kind
     uint8_t source; // enum ft_path_source
     bool is_cut;    // the path is a prefix
-    bool is_known;  // of the reader: whether there is such a record
+    bool is_known;  // of the reader: whether there is such a record; else all are zeros
 };
 
 struct ft_trace_thread {

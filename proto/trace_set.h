@@ -92,7 +92,7 @@ struct ft_trace_set_file {
     uint32_t host;
     uint32_t reader; // whose ids the record's ids are
     struct ft_bytes path;
-    const struct ft_trace_file *record;
+    struct ft_trace_file record;
 };
 size_t ft_trace_set_file_count(const struct ft_trace_set *set);
 // Fills in `out` and returns it. ft_trace_set_file(): the same in memory of the block that asks.

@@ -14,27 +14,27 @@ struct births {
     uint32_t *places; // by index: where it is when those are gone
 };
 
-static const struct ft_trace_file *record_of(const struct ft_trace_set *set, size_t index)
+static struct ft_trace_file record_of(const struct ft_trace_set *set, size_t index)
 {
     return ft_trace_reader_file(set->readers[set->files[index].reader].reader, set->files[index].id);
 }
 
 static struct ft_bytes mount_of(const struct ft_trace_set *set, size_t index)
 {
-    return ft_trace_reader_name(set->readers[set->files[index].reader].reader, record_of(set, index)->mount);
+    return ft_trace_reader_name(set->readers[set->files[index].reader].reader, record_of(set, index).mount);
 }
 
-static bool has_inode(const struct ft_trace_file *record)
+static bool has_inode(struct ft_trace_file record)
 {
-    return record->dev && record->inode;
+    return record.dev && record.inode;
 }
 
 static bool is_same_inode(const struct ft_trace_set *set, size_t a, size_t b)
 {
-    const struct ft_trace_file *x = record_of(set, a), *y = record_of(set, b);
+    const struct ft_trace_file x = record_of(set, a), y = record_of(set, b);
     struct ft_bytes of_x, of_y;
 
-    if (x->dev != y->dev || x->inode != y->inode ||
+    if (x.dev != y.dev || x.inode != y.inode ||
         set->readers[set->files[a].reader].host != set->readers[set->files[b].reader].host)
         return false;
     of_x = mount_of(set, a);
@@ -46,9 +46,9 @@ static bool is_same_inode(const struct ft_trace_set *set, size_t a, size_t b)
 static uint32_t *bucket_of(const struct births *births, size_t index)
 {
     const struct ft_trace_set *set = births->set;
-    const struct ft_trace_file *record = record_of(set, index);
+    const struct ft_trace_file record = record_of(set, index);
     const struct ft_bytes mount = mount_of(set, index);
-    const uint64_t numbers[] = {record->dev, record->inode, set->readers[set->files[index].reader].host,
+    const uint64_t numbers[] = {record.dev, record.inode, set->readers[set->files[index].reader].host,
                                 ft_intern_hash(births->key, mount.data, (uint32_t)mount.len)};
 
     for (size_t i = ft_intern_hash(births->key, numbers, sizeof(numbers));; i++) {
@@ -63,13 +63,13 @@ static uint32_t *bucket_of(const struct births *births, size_t index)
 static void find_same(struct births *births)
 {
     for (size_t i = 0; i < births->set->file_count; i++) {
-        if (has_inode(record_of(births->set, i)) && record_of(births->set, i)->birth == 0)
+        if (has_inode(record_of(births->set, i)) && record_of(births->set, i).birth == 0)
             *bucket_of(births, i) = (uint32_t)i + 1;
     }
     for (size_t i = 0; i < births->set->file_count; i++) {
         uint32_t unborn = 0;
 
-        if (has_inode(record_of(births->set, i)) && record_of(births->set, i)->birth != 0)
+        if (has_inode(record_of(births->set, i)) && record_of(births->set, i).birth != 0)
             unborn = *bucket_of(births, i);
         if (unborn && births->same[unborn - 1] == 0)
             births->same[unborn - 1] = (uint32_t)i + 1;
@@ -107,10 +107,10 @@ int ft_set_unite_births(struct ft_trace_set *set)
     int rc = -ENOMEM;
 
     for (size_t i = 0; i < set->file_count; i++) {
-        const struct ft_trace_file *record = record_of(set, i);
+        const struct ft_trace_file record = record_of(set, i);
 
-        with += has_inode(record) && record->birth != 0;
-        without += has_inode(record) && record->birth == 0;
+        with += has_inode(record) && record.birth != 0;
+        without += has_inode(record) && record.birth == 0;
     }
     if (with == 0 || without == 0)
         return 0;

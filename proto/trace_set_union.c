@@ -227,40 +227,39 @@ static int unite_threads(struct ft_trace_set *set, uint32_t reader)
     return 0;
 }
 
-static bool is_identified(const struct ft_trace_file *record)
+static bool is_identified(struct ft_trace_file record)
 {
-    return record->dev && record->inode;
+    return record.dev && record.inode;
 }
 
-static struct ft_bytes name_of_identity(const struct ft_trace_reader *reader, const struct ft_trace_file *record)
+static struct ft_bytes name_of_identity(const struct ft_trace_reader *reader, struct ft_trace_file record)
 {
-    return ft_trace_reader_name(reader, is_identified(record) ? record->mount : record->path);
+    return ft_trace_reader_name(reader, is_identified(record) ? record.mount : record.path);
 }
 
 // Of all that is_same_file compares: files that differ in one thing alone, as one inode below many mounts or one path on
 // many hosts, would else be one chain of the table that each of them is looked for in.
 static uint32_t hash_of_file(const struct file_table *table, const struct ft_set_reader *entry,
-                             const struct ft_trace_file *record)
+                             struct ft_trace_file record)
 {
     const struct ft_bytes name = name_of_identity(entry->reader, record);
-    const uint64_t numbers[] = {is_identified(record) ? record->dev : 0, is_identified(record) ? record->inode : 0,
-                                is_identified(record) ? record->birth : 0, entry->host,
+    const uint64_t numbers[] = {is_identified(record) ? record.dev : 0, is_identified(record) ? record.inode : 0,
+                                is_identified(record) ? record.birth : 0, entry->host,
                                 ft_intern_hash(table->key, name.data, (uint32_t)name.len)};
 
     return ft_intern_hash(table->key, numbers, sizeof(numbers));
 }
 
 static bool is_same_file(const struct ft_trace_set *set, uint32_t index, const struct ft_set_reader *entry,
-                         const struct ft_trace_file *record)
+                         struct ft_trace_file record)
 {
     const struct ft_set_reader *other = &set->readers[set->files[index].reader];
-    const struct ft_trace_file *known = ft_trace_reader_file(other->reader, set->files[index].id);
+    const struct ft_trace_file known = ft_trace_reader_file(other->reader, set->files[index].id);
     struct ft_bytes a, b;
 
     if (other->host != entry->host || is_identified(known) != is_identified(record))
         return false;
-    if (is_identified(known) &&
-        (known->dev != record->dev || known->inode != record->inode || known->birth != record->birth))
+    if (is_identified(known) && (known.dev != record.dev || known.inode != record.inode || known.birth != record.birth))
         return false;
     a = name_of_identity(other->reader, known);
     b = name_of_identity(entry->reader, record);
@@ -288,7 +287,7 @@ static int double_file_buckets(struct file_table *table, size_t file_count)
 }
 
 static int unite_file(struct ft_trace_set *set, struct file_table *table, uint32_t reader, uint32_t id,
-                      const struct ft_trace_file *record)
+                      struct ft_trace_file record)
 {
     struct ft_set_reader *entry = &set->readers[reader];
     uint32_t hash = hash_of_file(table, entry, record), bucket;
@@ -324,9 +323,9 @@ static int unite_files(struct ft_trace_set *set)
         const struct ft_set_reader *entry = &set->readers[reader];
 
         for (uint32_t id = 1; rc == 0 && id <= entry->file_max; id++) {
-            const struct ft_trace_file *record = ft_trace_reader_file(entry->reader, id);
+            const struct ft_trace_file record = ft_trace_reader_file(entry->reader, id);
 
-            rc = record ? unite_file(set, &table, reader, id, record) : 0;
+            rc = record.is_known ? unite_file(set, &table, reader, id, record) : 0;
         }
     }
     free(table.buckets);

@@ -54,8 +54,8 @@ static uint64_t count_missing(const struct verify *verify)
     for (size_t i = 0; i < rows->count; i++) {
         const struct ft_reader_context *context = ft_pages_get(&reader->contexts, rows->context[i]);
 
-        missing += (rows->file[i] && !ft_trace_reader_file(reader, rows->file[i])) ||
-                   (rows->file2[i] && !ft_trace_reader_file(reader, rows->file2[i])) ||
+        missing += (rows->file[i] && !ft_trace_reader_file(reader, rows->file[i]).is_known) ||
+                   (rows->file2[i] && !ft_trace_reader_file(reader, rows->file2[i]).is_known) ||
                    (rows->context[i] && !(context && context->is_known)) ||
                    (rows->name[i] && ft_trace_reader_name(reader, rows->name[i]).len == 0) ||
                    (rows->category[i] && ft_trace_reader_name(reader, rows->category[i]).len == 0);

@@ -13,7 +13,7 @@ const struct ft_diagnose_limit_row ft_diagnose_limits[FT_LIMIT_COUNT] = {FT_DIAG
 
 uint64_t ft_diagnose_block_bytes(const struct ft_entries *entries, uint32_t entry)
 {
-    uint32_t told = ft_entry_record(entries, &entries->items[entry])->block_size;
+    uint32_t told = ft_entry_record(entries, &entries->items[entry]).block_size;
     return told ? told : ft_diagnose_limit(FT_LIMIT_BLOCK_BYTES);
 }
 

@@ -70,17 +70,26 @@ static void read_reader(struct ft_entries *entries, const struct ft_trace_set *s
     entries->of[r][0] = (struct ft_entry_ref){.entry = FT_ENTRY_NONE, .file_class = FT_FILE_CLASS_NONE};
     for (uint32_t id = 1; id <= most; id++) {
         uint32_t set_file = ft_trace_set_file_of(set, r, id);
-        const struct ft_trace_file *record = ft_trace_reader_file(reader, id);
+        const struct ft_trace_file record = ft_trace_reader_file(reader, id);
         entries->of[r][id] = (struct ft_entry_ref){.entry = FT_ENTRY_NONE,
                                                    .file_class = (uint8_t)ft_trace_reader_file_class(reader, id),
                                                    .is_identified = ft_entry_is_identified(record),
-                                                   .is_memory = record && record->kind == FT_FILE_KIND_MEMORY};
+                                                   .is_memory = record.kind == FT_FILE_KIND_MEMORY};
         if (set_file < ft_trace_set_file_count(set)) {
-            struct ft_entry entry = {.reader = r, .file = id, .path_id = FT_ENTRY_NONE};
+            struct ft_entry entry = {.reader = r, .file = id};
             entries->of[r][id].entry =
                 ids[set_file] == 1 ? add_entry(entries, entry) : entry_of(entries, map, key, entry);
         }
     }
+}
+
+static uint32_t *make_path_ids(const struct ft_entries *entries)
+{
+    uint32_t *path_ids = ft_cli_alloc(entries->count * sizeof(*path_ids));
+    for (size_t i = 0; i < entries->count; i++) {
+        path_ids[i] = FT_ENTRY_NONE;
+    }
+    return path_ids;
 }
 
 /* Entries of files that have several get the number of their path. */
@@ -93,10 +102,11 @@ static void number_paths(struct ft_entries *entries, const struct ft_trace_set *
         used[ft_entry_set_file(entries, &entries->items[i])]++;
     }
     for (size_t i = 0; i < entries->count; i++) {
-        struct ft_entry *entry = &entries->items[i];
+        const struct ft_entry *entry = &entries->items[i];
         if (used[ft_entry_set_file(entries, entry)] > 1) {
+            entries->path_ids = entries->path_ids ? entries->path_ids : make_path_ids(entries);
             set_key(key, ft_entry_host(entries, entry), ft_entry_path(entries, entry));
-            entry->path_id = ft_map_intern(&paths, key->bytes, key->len, (uint32_t)paths.count, NULL);
+            entries->path_ids[i] = ft_map_intern(&paths, key->bytes, key->len, (uint32_t)paths.count, NULL);
         }
     }
     ft_map_fini(&paths);
@@ -163,7 +173,7 @@ void ft_entries_read(struct ft_entries *entries, const struct ft_trace_set *set)
         for (uint32_t id = 1; id <= most; id++) {
             struct ft_entry_ref *ref = &entries->of[r][id];
             ref->entry = ref->entry == FT_ENTRY_NONE ? FT_ENTRY_NONE : same[ref->entry];
-            ref->has_path_id = ref->entry != FT_ENTRY_NONE && entries->items[ref->entry].path_id != FT_ENTRY_NONE;
+            ref->has_path_id = ref->entry != FT_ENTRY_NONE && ft_entry_path_id(entries, ref->entry) != FT_ENTRY_NONE;
         }
     }
     free(same);
@@ -178,5 +188,6 @@ void ft_entries_fini(struct ft_entries *entries)
     }
     free(entries->of);
     free(entries->items);
+    free(entries->path_ids);
     memset(entries, 0, sizeof(*entries));
 }

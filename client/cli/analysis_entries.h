@@ -16,7 +16,6 @@
 /* What is in the trace already is looked up there: a job may have millions of them. */
 struct ft_entry {
     uint32_t reader, file; /* where its record stands, and whose ids the record's ids are */
-    uint32_t path_id;      /* the same for entries of one host and path; NONE where no others have the same set_file */
 };
 
 /* What a scan needs to know of a file id, close together. */
@@ -30,6 +29,7 @@ struct ft_entry_ref {
 struct ft_entries {
     struct ft_entry *items;
     size_t count, space;
+    uint32_t *path_ids; /* see ft_entry_path_id(); NULL: none has one */
     const struct ft_trace_set *set;
     struct ft_entry_ref **of; /* by reader and file id */
     size_t reader_count;
@@ -39,8 +39,7 @@ void ft_entries_read(struct ft_entries *entries, const struct ft_trace_set *set)
 void ft_entries_fini(struct ft_entries *entries);
 
 /* Each entry has one. */
-static inline const struct ft_trace_file *ft_entry_record(const struct ft_entries *entries,
-                                                          const struct ft_entry *entry)
+static inline struct ft_trace_file ft_entry_record(const struct ft_entries *entries, const struct ft_entry *entry)
 {
     return ft_trace_reader_file(ft_trace_set_reader(entries->set, entry->reader), entry->file);
 }
@@ -48,6 +47,12 @@ static inline const struct ft_trace_file *ft_entry_record(const struct ft_entrie
 static inline struct ft_bytes ft_entry_path(const struct ft_entries *entries, const struct ft_entry *entry)
 {
     return ft_trace_reader_file_path(ft_trace_set_reader(entries->set, entry->reader), entry->file);
+}
+
+/* The same for entries of one host and path; NONE where no others have the same set_file. */
+static inline uint32_t ft_entry_path_id(const struct ft_entries *entries, uint32_t entry)
+{
+    return entries->path_ids ? entries->path_ids[entry] : FT_ENTRY_NONE;
 }
 
 static inline uint32_t ft_entry_set_file(const struct ft_entries *entries, const struct ft_entry *entry)
@@ -60,9 +65,9 @@ static inline uint32_t ft_entry_host(const struct ft_entries *entries, const str
     return ft_trace_set_reader_host(entries->set, entry->reader);
 }
 
-static inline bool ft_entry_is_identified(const struct ft_trace_file *record)
+static inline bool ft_entry_is_identified(struct ft_trace_file record)
 {
-    return record && (record->dev || record->inode);
+    return record.dev || record.inode;
 }
 
 #endif

@@ -13,14 +13,15 @@ enum { LINE_BYTES = 64 };
 
 void ft_file_sums_init(struct ft_file_sums *sums, size_t count)
 {
-    size_t each = sizeof(*sums->hot) + sizeof(*sums->moved) + sizeof(*sums->processes);
+    size_t each = sizeof(*sums->hot) + sizeof(*sums->moved) + sizeof(*sums->before_ns) + sizeof(*sums->processes);
     memset(sums, 0, sizeof(*sums));
     /* Pages of files that no event is of stay untouched. */
     sums->memory = ft_cli_alloc((count + 1) * each + LINE_BYTES);
     uintptr_t begin = ((uintptr_t)sums->memory + LINE_BYTES - 1) & ~(uintptr_t)(LINE_BYTES - 1);
     sums->hot = (struct ft_file_hot *)begin;
     sums->moved = (struct ft_file_moved *)(sums->hot + count);
-    sums->processes = (uint32_t *)(sums->moved + count);
+    sums->before_ns = (uint64_t *)(sums->moved + count);
+    sums->processes = (uint32_t *)(sums->before_ns + count);
     ft_map_init(&sums->carried_of);
 }
 
@@ -67,7 +68,7 @@ static __attribute__((noinline)) void carry(struct ft_file_sums *sums, uint32_t 
     to->metadata += hot->counts[FT_SCAN_METADATA];
     to->reads += moved->count[FT_SIDE_READ];
     to->writes += moved->count[FT_SIDE_WRITE];
-    hot->counts = (ft_scan_counts){0};
+    memset(hot->counts, 0, sizeof(hot->counts));
     moved->count[FT_SIDE_READ] = moved->count[FT_SIDE_WRITE] = 0;
 }
 
@@ -81,12 +82,18 @@ void ft_file_sums_add(struct ft_file_sums *sums, uint32_t file, ft_scan_counts c
 {
     struct ft_file_hot *to = &sums->hot[file];
     uint64_t before_ns = (uint64_t)INT64_MAX - (uint64_t)first_ns;
-    if (__builtin_expect(are_large(to->counts | counts), false)) {
+    ft_scan_counts sum;
+    memcpy(&sum, to->counts, sizeof(sum));
+    if (__builtin_expect(are_large(sum | counts), false)) {
         carry(sums, file);
+        sum = (ft_scan_counts){0};
     }
-    to->counts += counts;
+    sum += counts;
+    memcpy(to->counts, &sum, sizeof(sum));
     to->metadata_time_ns += metadata_time_ns;
-    to->before_ns = before_ns > to->before_ns ? before_ns : to->before_ns;
+    if (before_ns > 0 && before_ns > sums->before_ns[file]) {
+        sums->before_ns[file] = before_ns;
+    }
 }
 
 static void add_count(struct ft_file_sums *sums, uint32_t file, int side, uint32_t count)
@@ -112,6 +119,11 @@ void ft_file_sums_add_counts(struct ft_file_sums *sums, uint32_t file, const str
     ft_file_sum_add(carried(sums, file), counts);
 }
 
+static int64_t first_ns(const struct ft_file_sums *sums, uint32_t file)
+{
+    return (int64_t)((uint64_t)INT64_MAX - sums->before_ns[file]);
+}
+
 void ft_file_sums_join(struct ft_file_sums *sums, uint32_t to, uint32_t from)
 {
     const struct ft_file_hot *hot = &sums->hot[from];
@@ -121,7 +133,9 @@ void ft_file_sums_join(struct ft_file_sums *sums, uint32_t to, uint32_t from)
         ft_file_sum_add(carried(sums, to), &more);
         *carried(sums, from) = (struct ft_file_sum){.first_ns = INT64_MAX};
     }
-    ft_file_sums_add(sums, to, hot->counts, hot->metadata_time_ns, (int64_t)((uint64_t)INT64_MAX - hot->before_ns));
+    ft_scan_counts counts;
+    memcpy(&counts, hot->counts, sizeof(counts));
+    ft_file_sums_add(sums, to, counts, hot->metadata_time_ns, first_ns(sums, from));
     for (int side = FT_SIDE_READ; side <= FT_SIDE_WRITE; side++) {
         add_count(sums, to, side, moved->count[side]);
         sums->moved[to].bytes[side] += moved->bytes[side];
@@ -129,6 +143,7 @@ void ft_file_sums_join(struct ft_file_sums *sums, uint32_t to, uint32_t from)
     }
     sums->hot[from] = (struct ft_file_hot){0};
     sums->moved[from] = (struct ft_file_moved){0};
+    sums->before_ns[from] = 0;
     sums->processes[from] = 0;
 }
 
@@ -137,7 +152,7 @@ struct ft_file_sum ft_file_sums_get(const struct ft_file_sums *sums, uint32_t fi
     const struct ft_file_hot *hot = &sums->hot[file];
     const struct ft_file_moved *moved = &sums->moved[file];
     struct ft_file_sum sum = *find_carried(sums, file);
-    ft_file_sum_add(&sum, &(struct ft_file_sum){.first_ns = (int64_t)((uint64_t)INT64_MAX - hot->before_ns),
+    ft_file_sum_add(&sum, &(struct ft_file_sum){.first_ns = first_ns(sums, file),
                                                 .events = hot->counts[FT_SCAN_EVENTS],
                                                 .errors = hot->counts[FT_SCAN_ERRORS],
                                                 .opens = hot->counts[FT_SCAN_OPENS],

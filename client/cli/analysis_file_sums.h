@@ -14,7 +14,7 @@
 
 /* All of one file. */
 struct ft_file_sum {
-    int64_t first_ns; /* first event that is known to be this file's, since the epoch; INT64_MAX: none */
+    int64_t first_ns; /* first event that is known to be this file's, since the epoch; INT64_MAX: none was told */
     uint64_t events;  /* all of this file's, whatever they are */
     uint64_t errors, opens, metadata, metadata_time_ns;
     uint32_t processes; /* that touched it */
@@ -37,11 +37,10 @@ struct ft_scan_moved {
 
 /* What every file has; all zeros: nothing. */
 struct ft_file_hot {
-    ft_scan_counts counts;
-    uint64_t before_ns; /* how long before the end of time its first event was, see ft_file_sum */
+    uint32_t counts[FT_SCAN_COUNTS];
     uint64_t metadata_time_ns;
 };
-_Static_assert(sizeof(struct ft_file_hot) == 32, "two in a line of the cache");
+_Static_assert(sizeof(struct ft_file_hot) == 24, "no room between them");
 
 struct ft_file_moved {
     uint64_t bytes[2], time_ns[2]; /* of reads, of writes */
@@ -49,9 +48,10 @@ struct ft_file_moved {
 };
 
 struct ft_file_sums {
-    void *memory; /* of the three arrays, by file */
+    void *memory; /* of the four arrays, by file; pages of them that nothing is added to are none */
     struct ft_file_hot *hot;
     struct ft_file_moved *moved;
+    uint64_t *before_ns; /* how long before the end of time its first event was, see ft_file_sum */
     uint32_t *processes; /* as of ft_file_sum; whoever counts them puts them here */
     struct ft_map carried_of;
     struct ft_file_sum *carried; /* counts alone */
@@ -64,8 +64,10 @@ void ft_file_sums_fini(struct ft_file_sums *sums);
 static inline __attribute__((always_inline)) void ft_file_sums_prefetch(const struct ft_file_sums *sums, size_t file)
 {
     __builtin_prefetch(&sums->hot[file], 1);
+    __builtin_prefetch(&sums->hot[file].metadata_time_ns, 1);
     __builtin_prefetch(&sums->moved[file], 1);
 }
+/* `first_ns` is asked for of few files: INT64_MAX of the others. */
 void ft_file_sums_add(struct ft_file_sums *sums, uint32_t file, ft_scan_counts counts, uint64_t metadata_time_ns,
                       int64_t first_ns);
 void ft_file_sums_add_moved(struct ft_file_sums *sums, uint32_t file, const struct ft_scan_moved *moved);

@@ -226,7 +226,7 @@ int ft_scan_read_chosen(struct ft_scan *scan, const struct ft_trace_set *set, un
                                   .parts = parts};
     struct queue queue = {.scan = scan, .work = &common, .calls = calls};
     for (size_t f = 0; f < scan->file_count && parts & FT_SCAN_FILES; f++) {
-        scan->files.processes[f] = scan->entries.items[f].path_id != FT_ENTRY_NONE ? HAS_PATHS : 0;
+        scan->files.processes[f] = ft_entry_path_id(&scan->entries, (uint32_t)f) != FT_ENTRY_NONE ? HAS_PATHS : 0;
     }
     ft_scan_endings_init(&queue.endings, set);
     ft_touched_init(&common.touched, scan->process_count, scan->file_count);

@@ -102,9 +102,9 @@ void ft_scan_files_add_to(const struct ft_scan_files *files, struct ft_file_sums
         if (item->entry == FT_ENTRY_NONE) {
             continue;
         }
-        bool is_known = item->is_identified && item->first_ns != INT64_MAX;
+        bool is_told = item->has_path_id && item->is_identified && item->first_ns != INT64_MAX;
         ft_file_sums_add(sums, item->entry, item->counts, item->metadata_time_ns,
-                         is_known ? item->first_ns + realtime_offset_ns : INT64_MAX);
+                         is_told ? item->first_ns + realtime_offset_ns : INT64_MAX);
         if (item->moved) {
             ft_file_sums_add_moved(sums, item->entry, &files->moved[item->moved]);
         }

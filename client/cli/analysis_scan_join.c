@@ -25,7 +25,7 @@ static int compare(const void *a_untyped, const void *b_untyped)
 
 static bool is_member(const struct ft_scan *scan, uint32_t entry)
 {
-    return scan->entries.items[entry].path_id != FT_ENTRY_NONE && ft_file_sums_has_events(&scan->files, entry);
+    return ft_entry_path_id(&scan->entries, entry) != FT_ENTRY_NONE && ft_file_sums_has_events(&scan->files, entry);
 }
 
 /* Entries that share their file with others and have events, by file and in order of their first use. */
@@ -57,8 +57,8 @@ static void join_group(struct ft_scan *scan, const struct member *members, size_
     for (size_t i = 0; i < count; i++) {
         const struct ft_entry *entry = &scan->entries.items[members[i].entry];
         paths[i] = (struct ft_reuse_path){.path = ft_entry_path(&scan->entries, entry),
-                                          .path_id = entry->path_id,
-                                          .birth = ft_entry_record(&scan->entries, entry)->birth,
+                                          .path_id = ft_entry_path_id(&scan->entries, members[i].entry),
+                                          .birth = ft_entry_record(&scan->entries, entry).birth,
                                           .first_ns = members[i].first_ns};
     }
     ft_reuse_find(paths, count, &scan->marks);

@@ -44,7 +44,7 @@ static void mark_path(struct ft_scan_part *part, uint32_t id, bool is_removed, i
 {
     const struct ft_scan_file *file = file_at(part, id);
     if (file->has_path_id) {
-        uint32_t path_id = part->work->entries->items[file->entry].path_id;
+        uint32_t path_id = ft_entry_path_id(part->work->entries, file->entry);
         struct ft_reuse_mark mark = {.path_id = path_id, .is_removed = is_removed, .ts_ns = ts_ns};
         ft_reuse_marks_add(&part->marks, mark);
     }

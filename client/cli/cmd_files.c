@@ -92,20 +92,20 @@ static void put_time(struct ft_json *json, const char *key, uint64_t ns)
 static void put_place(struct ft_json *json, const struct ft_entries *entries, const struct ft_entry *file)
 {
     const struct ft_trace_set *set = entries->set;
-    const struct ft_trace_file *record = ft_entry_record(entries, file);
+    const struct ft_trace_file record = ft_entry_record(entries, file);
     const struct ft_trace_reader *reader = ft_trace_set_reader(set, file->reader);
     ft_report_json_bytes(json, "host", ft_trace_set_host_name(set, ft_trace_set_reader_host(set, file->reader)));
-    ft_report_json_bytes(json, "mount", ft_trace_reader_name(reader, record->mount));
-    ft_report_json_bytes(json, "fstype", ft_trace_reader_name(reader, record->fstype));
-    if (record->dev || record->inode) {
-        ft_json_member_uint(json, "dev", record->dev);
-        ft_json_member_uint(json, "inode", record->inode);
-        if (record->birth) {
-            ft_json_member_uint(json, "birth", record->birth);
+    ft_report_json_bytes(json, "mount", ft_trace_reader_name(reader, record.mount));
+    ft_report_json_bytes(json, "fstype", ft_trace_reader_name(reader, record.fstype));
+    if (record.dev || record.inode) {
+        ft_json_member_uint(json, "dev", record.dev);
+        ft_json_member_uint(json, "inode", record.inode);
+        if (record.birth) {
+            ft_json_member_uint(json, "birth", record.birth);
         }
     }
-    ft_json_member_string(json, "path_source", ft_path_source_name(record->source));
-    if (record->is_cut) {
+    ft_json_member_string(json, "path_source", ft_path_source_name(record.source));
+    if (record.is_cut) {
         ft_json_member_bool(json, "path_cut", true);
     }
 }
@@ -117,7 +117,7 @@ static void put_row(struct ft_json *json, const struct ft_files *report, const s
     ft_json_begin_object(json);
     ft_report_json_bytes(json, report->by ? report->by : "path", row->name);
     if (file) {
-        ft_json_member_string(json, "kind", ft_file_kind_name(ft_entry_record(&report->scan.entries, file)->kind));
+        ft_json_member_string(json, "kind", ft_file_kind_name(ft_entry_record(&report->scan.entries, file).kind));
     } else {
         ft_json_member_uint(json, "files", row->files);
     }
@@ -172,7 +172,7 @@ static void add_row(struct ft_table *table, const struct ft_files *report, const
     }
     if (!report->by) {
         const struct ft_entry *file = &report->scan.entries.items[row->entry];
-        ft_table_add(table, ft_file_kind_name(ft_entry_record(&report->scan.entries, file)->kind));
+        ft_table_add(table, ft_file_kind_name(ft_entry_record(&report->scan.entries, file).kind));
     }
     if (row->name.len) {
         ft_table_add_bytes(table, row->name.data, row->name.len);

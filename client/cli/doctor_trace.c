@@ -198,8 +198,8 @@ static void tell_empty(struct ft_doctor *doctor, const struct ft_trace_set *set,
 static bool has_files(const struct ft_scan *scan)
 {
     for (uint32_t i = 0; i < scan->file_count && i < scan->entries.count; i++) {
-        const struct ft_trace_file *record = ft_entry_record(&scan->entries, &scan->entries.items[i]);
-        if (ft_file_sums_has_events(&scan->files, i) && ft_file_kind_class(record->kind) != FT_FILE_CLASS_OTHER) {
+        const struct ft_trace_file record = ft_entry_record(&scan->entries, &scan->entries.items[i]);
+        if (ft_file_sums_has_events(&scan->files, i) && ft_file_kind_class(record.kind) != FT_FILE_CLASS_OTHER) {
             return true;
         }
     }

@@ -56,21 +56,21 @@ static struct ft_bytes group_of(const struct ft_files *files, const struct ft_en
 {
     const struct ft_trace_reader *reader = ft_trace_set_reader(files->set, file->reader);
     struct ft_bytes path = ft_entry_path(&files->scan.entries, file);
-    const struct ft_trace_file *record = ft_entry_record(&files->scan.entries, file);
+    const struct ft_trace_file record = ft_entry_record(&files->scan.entries, file);
     switch (files->by[0]) {
     case 'f':
         if (files->by[1] == 's') {
-            return ft_trace_reader_name(reader, record->fstype);
+            return ft_trace_reader_name(reader, record.fstype);
         }
         return folder_of(path);
     case 's':
         return suffix_of(path);
     case 'm':
-        return ft_trace_reader_name(reader, record->mount);
+        return ft_trace_reader_name(reader, record.mount);
     case 'h':
         return ft_trace_set_host_name(files->set, ft_trace_set_reader_host(files->set, file->reader));
     default:
-        return FT_BYTES(ft_file_kind_name(record->kind));
+        return FT_BYTES(ft_file_kind_name(record.kind));
     }
 }
 

@@ -49,7 +49,7 @@ static void keep(uint32_t *heap, size_t *kept, size_t top, uint32_t file)
 static bool is_shown(const struct ft_scan *scan, uint32_t file)
 {
     return ft_file_sums_has_events(&scan->files, file) && ft_file_sums_time(&scan->files, file) > 0 &&
-           ft_file_kind_class(ft_entry_record(&scan->entries, &scan->entries.items[file])->kind) != FT_FILE_CLASS_OTHER;
+           ft_file_kind_class(ft_entry_record(&scan->entries, &scan->entries.items[file]).kind) != FT_FILE_CLASS_OTHER;
 }
 
 uint32_t *ft_summary_hottest_files(const struct ft_summary *summary, size_t top, size_t *count)

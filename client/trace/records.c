@@ -137,7 +137,7 @@ int flowtap_trace_file_get(const struct flowtap_trace *trace, uint32_t file, str
     }
     const struct ft_trace_set_file *known = ft_trace_set_file(trace->set, file);
     const struct ft_trace_reader *reader = ft_trace_set_reader(trace->set, known->reader);
-    const struct ft_trace_file *record = known->record;
+    const struct ft_trace_file *record = &known->record;
     struct flowtap_trace_file given = {
         .host = known->host, .path = ft_library_text(known->path), .kind = ft_file_kind_name(record->kind)};
     given.mount = ft_library_text(ft_trace_reader_name(reader, record->mount));

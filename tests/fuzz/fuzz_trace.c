@@ -28,10 +28,10 @@ static void read_tables(const struct ft_trace_reader *reader)
     size_t count, bytes = ft_trace_reader_header(reader)->host.len;
 
     for (uint32_t id = 0; id <= ft_trace_reader_file_max(reader) && id < 10000; id++) {
-        const struct ft_trace_file *file = ft_trace_reader_file(reader, id);
+        const struct ft_trace_file file = ft_trace_reader_file(reader, id);
 
         bytes += ft_trace_reader_file_path(reader, id).len;
-        require(!file || file->kind < FT_FILE_KIND_COUNT, "kind of a file");
+        require(file.kind < FT_FILE_KIND_COUNT, "kind of a file");
         require(ft_trace_reader_file_class(reader, id) < FT_FILE_CLASS_COUNT, "class of a file");
     }
     for (uint32_t id = 0; id <= ft_trace_reader_process_max(reader) && id < 10000; id++) {

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Every command reads a trace of any length in little memory: 4 GiB for 10^8 events, here as much less as there are fewer events."""
+"""
+Every command reads a trace of any length in little memory: 4 GiB for 10^8 events, here as much less as there are fewer events;
+and `summary` of 10^6 files in 256 MiB.
+"""
 
 import json
 import os
 import re
 import resource
+import subprocess
 
 import pytest
 from generated import generate
@@ -13,6 +17,7 @@ from harness import FLOWTAP, call, clean_environment, program
 EVENTS = 500_000
 MIB = 1 << 20
 THREADS_MAX = 8
+FILE_BYTES = 220
 COMMANDS = ["info", "verify", "summary", "summary --quick", "summary --by rank,epoch,name", "summary --by path",
             "summary --where size<4096", "files", "files --by folder", "files --where size<4096", "processes",
             "processes --where size<4096", "timeline", "timeline --where size<4096", "diagnose", "diff", "events",
@@ -76,3 +81,20 @@ def test_too_little_is_an_error_and_no_damage(trace, command):
             break
         assert b"damaged" not in done.stderr and b"damaged" not in done.stdout, (limit, done.stderr)
     assert outcomes - {0}
+
+
+def peak_of_summary(path):
+    env = clean_environment(LD_PRELOAD=program("many_processors.so"), PROCESSORS=2)
+    with subprocess.Popen([FLOWTAP, "summary", "--json", path], stdout=subprocess.DEVNULL, env=env) as summary:
+        _, status, usage = os.wait4(summary.pid, 0)
+        summary.returncode = os.waitstatus_to_exitcode(status)
+    assert summary.returncode == 0
+    return usage.ru_maxrss * 1024
+
+
+def test_a_file_costs_few_bytes(tmp_path):
+    """What summary holds of each, path and all: 10^6 of them, beside some 35 MiB that it always takes, in 256 MiB."""
+    few, many = 20_000, 200_000
+    peaks = [peak_of_summary(generate(tmp_path / str(files), "metadata", "--files", str(files), events=1_500_000))
+             for files in (few, many)]
+    assert peaks[1] - peaks[0] <= (many - few) * FILE_BYTES, peaks

@@ -71,11 +71,14 @@ static void assert_same_name(const struct ft_trace_reader *a, const struct ft_tr
 
 static void assert_same_file(const struct ft_trace_reader *a, const struct ft_trace_reader *b, uint32_t id)
 {
-    const struct ft_trace_file *x = ft_trace_reader_file(a, id), *y = ft_trace_reader_file(b, id);
+    struct ft_trace_file x = ft_trace_reader_file(a, id), y = ft_trace_reader_file(b, id);
 
-    assert_int_equal(!x, !y);
-    if (x)
-        assert_memory_equal(x, y, sizeof(*x));
+    assert_int_equal(x.is_known, y.is_known);
+    assert_int_equal(x.path, y.path);
+    assert_int_equal(x.mount, y.mount);
+    assert_int_equal(x.dev, y.dev);
+    assert_int_equal(x.inode, y.inode);
+    assert_int_equal(x.kind, y.kind);
     assert_int_equal(ft_trace_reader_file_class(a, id), ft_trace_reader_file_class(b, id));
 }
 

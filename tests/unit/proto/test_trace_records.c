@@ -181,9 +181,9 @@ static void records_come_back(void **state)
     assert_int_equal(ft_trace_reader_thread_process(reader, 2), 1);
     assert_string_equal(ft_trace_reader_thread(reader, 2)->name.data, "worker");
     assert_string_equal(ft_trace_reader_file_path(reader, 4).data, "/data/\n\"\\\xff");
-    assert_int_equal(ft_trace_reader_file(reader, 4)->inode, 8);
-    assert_int_equal(ft_trace_reader_file(reader, 4)->dev, 0x801);
-    assert_string_equal(ft_trace_reader_name(reader, ft_trace_reader_file(reader, 2)->mount).data, "/data");
+    assert_int_equal(ft_trace_reader_file(reader, 4).inode, 8);
+    assert_int_equal(ft_trace_reader_file(reader, 4).dev, 0x801);
+    assert_string_equal(ft_trace_reader_name(reader, ft_trace_reader_file(reader, 2).mount).data, "/data");
     assert_int_equal(ft_trace_reader_file_class(reader, 1), FT_FILE_CLASS_STORAGE);
     assert_int_equal(ft_trace_reader_file_class(reader, 2), FT_FILE_CLASS_OTHER);
     assert_int_equal(ft_trace_reader_file_class(reader, 4), FT_FILE_CLASS_UNKNOWN);
@@ -261,8 +261,8 @@ static void many_records_go_into_several_frames(void **state)
     for (uint32_t i = 0; i < COUNT; i += 777) {
         snprintf(path, sizeof(path), "%08x/a/long/enough/path/to/fill/frames", i * 2654435761u);
         assert_string_equal(ft_trace_reader_file_path(reader, 5 + i).data, path);
-        assert_int_equal(ft_trace_reader_file(reader, 5 + i)->dev, i % 3);
-        assert_true(ft_trace_reader_file(reader, 5 + i)->birth == (i ? birth_of(i) : 0)); // the first has no inode
+        assert_int_equal(ft_trace_reader_file(reader, 5 + i).dev, i % 3);
+        assert_true(ft_trace_reader_file(reader, 5 + i).birth == (i ? birth_of(i) : 0)); // the first has no inode
         assert_int_equal(ft_trace_reader_thread(reader, 3 + i)->tid, i);
     }
     ft_trace_reader_close(reader);

@@ -361,7 +361,7 @@ static void one_inode_of_files_born_one_after_the_other(void **state)
         for (uint32_t k = 0; k < count; k++)
             assert_int_equal(ft_trace_set_file_of(set, 0, i + 1) == ft_trace_set_file_of(set, 0, k + 1),
                              files[i].same_as == files[k].same_as);
-    assert_true(ft_trace_set_file(set, ft_trace_set_file_of(set, 0, 1))->record->birth == 7);
+    assert_true(ft_trace_set_file(set, ft_trace_set_file_of(set, 0, 1))->record.birth == 7);
     ft_trace_set_close(set);
 }
 
