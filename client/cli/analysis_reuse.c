@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "client/cli/analysis_reuse.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +16,21 @@ enum ft_reuse_kind ft_reuse_kind_of(const char *call)
         const char *prefix;
         enum ft_reuse_kind kind;
     } kinds[] = {{"unlink", FT_REUSE_UNLINK},      {"remove", FT_REUSE_UNLINK}, {"rmdir", FT_REUSE_UNLINK},
-                 {"renameat2", FT_REUSE_EXCHANGE}, {"rename", FT_REUSE_RENAME}, {"link", FT_REUSE_LINK}};
+                 {"renameat2", FT_REUSE_BY_FLAGS}, {"rename", FT_REUSE_RENAME}, {"link", FT_REUSE_LINK}};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (strncmp(call, kinds[i].prefix, strlen(kinds[i].prefix)) == 0 && !strstr(call, "xattr")) {
             return kinds[i].kind;
         }
     }
     return FT_REUSE_NONE;
+}
+
+enum ft_reuse_kind ft_reuse_kind_of_flags(bool is_known, uint64_t flags)
+{
+    if (!is_known || flags & RENAME_EXCHANGE) {
+        return FT_REUSE_EXCHANGE;
+    }
+    return flags & RENAME_NOREPLACE ? FT_REUSE_LINK : FT_REUSE_RENAME;
 }
 
 void ft_reuse_marks_add(struct ft_reuse_marks *marks, struct ft_reuse_mark mark)

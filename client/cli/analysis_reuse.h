@@ -13,10 +13,19 @@
 
 #include "proto/trace_record.h"
 
-enum ft_reuse_kind { FT_REUSE_NONE, FT_REUSE_UNLINK, FT_REUSE_RENAME, FT_REUSE_EXCHANGE, FT_REUSE_LINK };
+enum ft_reuse_kind {
+    FT_REUSE_NONE,
+    FT_REUSE_UNLINK,
+    FT_REUSE_RENAME,
+    FT_REUSE_EXCHANGE,
+    FT_REUSE_LINK,
+    FT_REUSE_BY_FLAGS, /* any of the three before: ft_reuse_kind_of_flags() */
+};
 
-/* By the call's name. renameat2 is for what rename does not do: replacing nothing, or exchanging. */
+/* By the call's name. */
 enum ft_reuse_kind ft_reuse_kind_of(const char *call);
+/* By the flags of renameat2. Where they are not known, what removes nothing for sure. */
+enum ft_reuse_kind ft_reuse_kind_of_flags(bool is_known, uint64_t flags);
 
 /* A path was removed (or replaced), or made by link or rename. */
 struct ft_reuse_mark {

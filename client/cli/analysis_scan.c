@@ -163,8 +163,7 @@ static void run_workers(struct ft_scan *scan, struct queue *queue, struct ft_pro
 {
     struct ft_workers workers = {.set = queue->work->set,
                                  .where = queue->work->where,
-                                 .columns =
-                                     ft_scan_part_columns(queue->work->parts) | (queue->calls ? FT_CALLS_COLUMNS : 0),
+                                 .columns = ft_scan_part_columns(queue->work) | (queue->calls ? FT_CALLS_COLUMNS : 0),
                                  .progress = progress,
                                  .context = queue,
                                  .begin = begin_worker,

@@ -123,6 +123,19 @@ const struct ft_scan_calls **ft_scan_make_calls(const struct ft_trace_set *set)
     return calls;
 }
 
+bool ft_scan_has_reuse(const struct ft_scan_work *work, enum ft_reuse_kind kind)
+{
+    for (size_t r = 0; r < ft_trace_set_reader_count(work->set); r++) {
+        const struct ft_trace_reader *reader = ft_trace_set_reader(work->set, r);
+        for (unsigned call = 0; call < FT_TRACE_CALL_MAX; call++) {
+            if (work->calls[r]->calls[call].reuse == kind && ft_trace_reader_call(reader, call)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void ft_scan_free_calls(const struct ft_scan_calls **calls, const struct ft_trace_set *set)
 {
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {

@@ -31,11 +31,13 @@ void ft_scan_part_fini(struct ft_scan_part *part)
     ft_reuse_marks_fini(&part->marks);
 }
 
-uint32_t ft_scan_part_columns(unsigned parts)
+uint32_t ft_scan_part_columns(const struct ft_scan_work *work)
 {
+    unsigned parts = work->parts;
     uint32_t mask = FT_COL_START | FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2 | FT_COL_BYTES | FT_COL_ERR;
     mask |= parts & (FT_SCAN_UNIONS | FT_SCAN_PROCESS_TIMES) ? FT_COL_NAME : 0;
     mask |= parts & FT_SCAN_ACCESS ? FT_COL_OFFSET : 0;
+    mask |= parts & FT_SCAN_FILES && ft_scan_has_reuse(work, FT_REUSE_BY_FLAGS) ? FT_COL_ARG : 0;
     return mask;
 }
 

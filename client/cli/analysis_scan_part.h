@@ -87,11 +87,13 @@ struct ft_scan_effect ft_scan_effect_of(const struct ft_scan_call *call, unsigne
                                         bool is_memory);
 /* By reader; release with ft_scan_free_calls(). */
 const struct ft_scan_calls **ft_scan_make_calls(const struct ft_trace_set *set);
+/* Whether a trace of the set has calls of this kind. */
+bool ft_scan_has_reuse(const struct ft_scan_work *work, enum ft_reuse_kind kind);
 void ft_scan_free_calls(const struct ft_scan_calls **calls, const struct ft_trace_set *set);
 
 void ft_scan_part_init(struct ft_scan_part *part, struct ft_scan_work *work);
 void ft_scan_part_fini(struct ft_scan_part *part);
-uint32_t ft_scan_part_columns(unsigned parts);
+uint32_t ft_scan_part_columns(const struct ft_scan_work *work);
 /* Adds a block's rows; `busy` and `accesses` are then the block's. */
 void ft_scan_part_add(struct ft_scan_part *part, size_t reader, const struct ft_trace_block *head,
                       const struct ft_rows *rows);

@@ -50,10 +50,22 @@ static void mark_path(struct ft_scan_part *part, uint32_t id, bool is_removed, i
     }
 }
 
-/* A call that succeeded in removing, renaming or linking a file. */
-static void note_names(struct ft_scan_part *part, unsigned reuse, uint32_t file, uint32_t file2, int64_t mono_ns)
+static unsigned reuse_of(const struct ft_scan_part *part, const struct ft_rows *rows, size_t i)
 {
-    int64_t ts_ns = ft_scan_part_realtime(part, mono_ns);
+    unsigned reuse = part->calls[rows->call[i]].reuse;
+    if (reuse == FT_REUSE_BY_FLAGS) {
+        bool is_known = rows->arg && rows->has[i] & FT_HAS_ARG;
+        reuse = ft_reuse_kind_of_flags(is_known, is_known ? rows->arg[i] : 0);
+    }
+    return reuse;
+}
+
+/* A call that succeeded in removing, renaming or linking a file. */
+static void note_names(struct ft_scan_part *part, const struct ft_rows *rows, size_t i)
+{
+    int64_t ts_ns = ft_scan_part_realtime(part, rows->start_ns[i]);
+    uint32_t file = rows->file[i], file2 = rows->file2[i];
+    unsigned reuse = reuse_of(part, rows, i);
     if (reuse == FT_REUSE_UNLINK) {
         mark_path(part, file, true, ts_ns);
         return;
@@ -161,7 +173,7 @@ static __attribute__((noinline)) uint8_t add_pair(struct ft_scan_part *part, con
     struct ft_scan_effect effect = ft_scan_effect_of(call, file->file_class, second, file->is_memory);
     add_row(part, rows, i, file, &effect, run);
     if (call->reuse != FT_REUSE_NONE && rows->err[i] == 0) {
-        note_names(part, call->reuse, rows->file[i], rows->file2[i], rows->start_ns[i]);
+        note_names(part, rows, i);
     }
     return effect.busy;
 }
@@ -237,7 +249,7 @@ static inline __attribute__((always_inline)) void add_rows(struct ft_scan_part *
         part->busy_as[k] = effect->busy;
         add_row(part, rows, i, file, effect, run);
         if (effect->flags & FT_SCAN_IS_NAMING && rows->err[i] == 0) {
-            note_names(part, part->calls[rows->call[i]].reuse, rows->file[i], 0, rows->start_ns[i]);
+            note_names(part, rows, i);
             files = part->files.items;
         }
         size_t end = effect->flags & FT_SCAN_IS_NAMING ? k + 1 : repeats_end(part, rows, first, k + 1, count);

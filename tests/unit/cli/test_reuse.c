@@ -91,7 +91,7 @@ static void calls_that_change_names_are_known(void **state)
     (void)state;
     assert_int_equal(ft_reuse_kind_of("unlinkat"), FT_REUSE_UNLINK);
     assert_int_equal(ft_reuse_kind_of("rename"), FT_REUSE_RENAME);
-    assert_int_equal(ft_reuse_kind_of("renameat2"), FT_REUSE_EXCHANGE);
+    assert_int_equal(ft_reuse_kind_of("renameat2"), FT_REUSE_BY_FLAGS);
     assert_int_equal(ft_reuse_kind_of("linkat"), FT_REUSE_LINK);
     assert_int_equal(ft_reuse_kind_of("removexattr"), FT_REUSE_NONE);
     assert_int_equal(ft_reuse_kind_of("symlink"), FT_REUSE_NONE);
