@@ -134,7 +134,8 @@ static bool is_index_right(const struct ft_trace_reader *reader, const Flowtap__
 
     if ((index->profiled && index->profiled != reader->profiled) || index->rows != reader->events ||
         index->frames != reader->frame_count - 1 || index->n_block_offset != reader->blocks.count ||
-        (reader->deferred.count == 0 && (index->names != reader->names.max || index->files != reader->files.max)) ||
+        (reader->deferred.count == 0 && !reader->options.numbers_only &&
+         (index->names != reader->names.max || index->files != reader->files.max)) ||
         index->processes != reader->processes.max || index->threads != reader->threads.max)
         return false;
     for (size_t i = 0; i < index->n_block_offset; i++) {

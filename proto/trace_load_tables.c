@@ -39,8 +39,7 @@ static int load_names(struct ft_trace_reader *reader, const Flowtap__Names *name
     const char *before = NULL;
     size_t before_len = 0;
 
-    if (names->n_shared != names->n_rest || (names->n_rest && names->first_id == 0) ||
-        names->n_rest > UINT32_MAX - names->first_id)
+    if (names->n_shared != names->n_rest || !ft_pages_may_make(&reader->names, names->first_id, names->n_rest))
         return -EBADMSG;
     for (size_t i = 0; i < names->n_rest; i++) {
         size_t shared = names->shared[i], rest = names->rest[i].len;
@@ -69,7 +68,7 @@ static int load_place(struct ft_trace_reader *reader, const Flowtap__Place *from
 {
     struct ft_reader_place *place;
 
-    if (from->id == 0)
+    if (!ft_pages_may_make(&reader->places, from->id, 1))
         return -EBADMSG;
     place = ft_pages_make(&reader->places, &reader->arena, from->id);
     if (!place)
@@ -95,7 +94,7 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
     uint64_t inode = 0, birth = 0;
 
     if (files->n_place != count || files->n_kind != count || (files->n_birth && files->n_birth != files->n_inode) ||
-        (count && files->first_id == 0) || count > UINT32_MAX - files->first_id)
+        !ft_pages_may_make(&reader->files, files->first_id, count))
         return -EBADMSG;
     for (size_t i = 0; i < count; i++) {
         struct ft_reader_file *file = ft_pages_make(&reader->files, &reader->arena, files->first_id + (uint32_t)i);
@@ -136,13 +135,26 @@ static void free_process(struct ft_trace_reader *reader, struct ft_reader_proces
     free(process);
 }
 
+// The record without texts and lists.
+static Flowtap__Process numbers_of(const Flowtap__Process *from)
+{
+    static const ProtobufCBinaryData none = {0};
+    Flowtap__Process numbers = *from;
+
+    numbers.exe = numbers.cwd = numbers.user = none;
+    numbers.job = NULL;
+    numbers.n_argv = numbers.n_claims = numbers.n_tags = numbers.n_own_tags = 0;
+    numbers.n_in_call = numbers.n_dropped_calls = 0;
+    return numbers;
+}
+
 static int load_process(struct ft_trace_reader *reader, const Flowtap__Process *from)
 {
     size_t used = reader->arena.bytes + reader->process_bytes;
     struct ft_reader_process **slot, *process;
     int rc;
 
-    if (from->id == 0)
+    if (!ft_pages_may_make(&reader->processes, from->id, 1))
         return -EBADMSG;
     slot = ft_pages_make(&reader->processes, &reader->arena, from->id);
     if (!slot || used >= reader->options.memory_max)
@@ -151,7 +163,13 @@ static int load_process(struct ft_trace_reader *reader, const Flowtap__Process *
     reader->arena.has_no_memory |= !process;
     if (!process)
         return -ENOMEM;
-    rc = ft_record_process(&process->arena, from, &process->record);
+    if (reader->options.numbers_only) {
+        Flowtap__Process numbers = numbers_of(from);
+
+        rc = ft_record_process(&process->arena, &numbers, &process->record);
+    } else {
+        rc = ft_record_process(&process->arena, from, &process->record);
+    }
     if (rc) {
         reader->arena.has_no_memory |= process->arena.has_no_memory;
         ft_arena_fini(&process->arena);
@@ -168,7 +186,7 @@ static int load_thread(struct ft_trace_reader *reader, const Flowtap__Thread *fr
 {
     struct ft_reader_thread *thread;
 
-    if (from->id == 0)
+    if (!ft_pages_may_make(&reader->threads, from->id, 1))
         return -EBADMSG;
     thread = ft_pages_make(&reader->threads, &reader->arena, from->id);
     if (!thread)
@@ -177,6 +195,8 @@ static int load_thread(struct ft_trace_reader *reader, const Flowtap__Thread *fr
     thread->record.process = from->process;
     thread->record.tid = from->tid;
     thread->record.ordinal = from->ordinal;
+    if (reader->options.numbers_only)
+        return 0;
     return ft_record_bytes(&reader->arena, from->name, &thread->record.name);
 }
 
@@ -185,7 +205,7 @@ static int load_context(struct ft_trace_reader *reader, const Flowtap__Context *
     struct ft_reader_context *context;
     const struct ft_tag *tags;
 
-    if (from->id == 0)
+    if (!ft_pages_may_make(&reader->contexts, from->id, 1))
         return -EBADMSG;
     context = ft_pages_make(&reader->contexts, &reader->arena, from->id);
     if (!context || ft_record_tags(&reader->arena, from->tags, from->n_tags, &tags))
@@ -265,15 +285,17 @@ int ft_reader_load_tables(struct ft_trace_reader *reader, const Flowtap__Tables 
 {
     int rc = 0;
 
-    LOAD_ALL(names, load_names)
-    LOAD_ALL(places, load_place)
-    LOAD_ALL(files, load_files)
+    if (!reader->options.numbers_only) {
+        LOAD_ALL(names, load_names)
+        LOAD_ALL(places, load_place)
+        LOAD_ALL(files, load_files)
+        LOAD_ALL(contexts, load_context)
+        LOAD_ALL(calls, load_call)
+        LOAD_ALL(gaps, load_gap)
+    }
     LOAD_ALL(processes, load_process)
     LOAD_ALL(threads, load_thread)
-    LOAD_ALL(contexts, load_context)
-    LOAD_ALL(calls, load_call)
     LOAD_ALL(clocks, load_clock)
-    LOAD_ALL(gaps, load_gap)
     LOAD_ALL(losses, load_loss)
     return worse(rc, ft_reader_load_resume(reader, tables));
 }

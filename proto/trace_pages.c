@@ -7,7 +7,7 @@ void *ft_pages_make(struct ft_pages *pages, struct ft_arena *arena, uint32_t id)
 {
     size_t page = id / FT_PAGE_ITEMS, cap = pages->page_cap;
 
-    if (id == 0 || id > pages->limit)
+    if (!ft_pages_may_make(pages, id, 1))
         return NULL;
     if (page >= cap) {
         if (ft_arena_grow(arena, &pages->pages, &pages->page_cap, page, sizeof(*pages->pages)))

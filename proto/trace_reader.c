@@ -18,22 +18,33 @@ const char *ft_problem_text(unsigned kind)
     }
 }
 
-bool ft_problem_is_damage(unsigned kind)
+const char *ft_problem_severity(unsigned kind)
 {
     switch (kind) {
 #define FT_PROBLEM_SEVERITY(value, name, severity, text) \
     case (value):                                        \
-        return (severity)[0] == 'd';
+        return severity;
         FT_PROBLEMS(FT_PROBLEM_SEVERITY)
 #undef FT_PROBLEM_SEVERITY
     default:
-        return true;
+        return "damage";
     }
+}
+
+bool ft_problem_is_damage(unsigned kind)
+{
+    return ft_problem_severity(kind)[0] == 'd';
+}
+
+bool ft_problem_is_partial(unsigned kind)
+{
+    return ft_problem_severity(kind)[0] != 'n';
 }
 
 void ft_reader_note(struct ft_trace_reader *reader, unsigned kind, uint64_t offset, uint64_t length)
 {
-    reader->is_partial |= ft_problem_is_damage(kind);
+    reader->is_partial |= ft_problem_is_partial(kind);
+    reader->is_limited |= kind == FT_PROBLEM_LIMIT;
     if (reader->problem_count < FT_TRACE_PROBLEMS_MAX &&
         ft_array_grow(&reader->problems, &reader->problem_cap, reader->problem_count, sizeof(*reader->problems)) == 0) {
         reader->problems[reader->problem_count++] = (struct ft_trace_problem){
@@ -124,7 +135,7 @@ static int read_file(struct ft_trace_reader *reader, struct ft_window *window)
         return rc;
     if (reader->frame_count == 0 && !begins_like_a_trace(reader, window))
         return -EBADMSG;
-    if (!reader->has_header)
+    if (!reader->has_header && !reader->is_limited)
         ft_reader_note(reader, FT_PROBLEM_NO_HEADER, 0, 0);
     if (!reader->is_closed)
         ft_reader_note(reader, FT_PROBLEM_NOT_CLOSED, reader->source.size, 0);
@@ -366,6 +377,11 @@ const struct ft_trace_problem *ft_trace_reader_problems(const struct ft_trace_re
 bool ft_trace_reader_is_partial(const struct ft_trace_reader *reader)
 {
     return reader->is_partial;
+}
+
+bool ft_trace_reader_is_limited(const struct ft_trace_reader *reader)
+{
+    return reader->is_limited;
 }
 
 bool ft_trace_reader_is_closed(const struct ft_trace_reader *reader)

@@ -42,11 +42,15 @@ struct ft_trace_reader_options {
     // are then for one thread at a time, and decoding a block's totals from its rows is such a look-up. What is wrong
     // with them is not found before.
     bool defer_names;
+    // Of all records only what accounts are made of: numbers of processes and threads, which file goes on from which. What
+    // names and texts they have is left out, and so are names, files, contexts, calls and gaps.
+    bool numbers_only;
 };
 #define FT_TRACE_MEMORY_DEFAULT ((size_t)1 << 30)
 
-// What is wrong with a file (enum ft_problem). "damage": events or records are
-// missing, the file is partial. "note": good to know, nothing is missing.
+// What is wrong with a file (enum ft_problem), and how severe that is. "damage": events
+// or records are missing, the file is partial. "limit": it may be sound, but this reader
+// has not all of it, and so is partial, too. "note": good to know, nothing is missing.
 #define FT_PROBLEMS(X)                                                                        \
     X(1, DAMAGED, "damage", "bytes that are no whole frame")                                  \
     X(2, TORN, "damage", "the file ends inside a frame")                                      \
@@ -55,7 +59,7 @@ struct ft_trace_reader_options {
     X(5, BAD_RECORD, "damage", "a record cannot be read")                                     \
     X(6, BAD_BLOCK, "damage", "a block of events cannot be read")                             \
     X(7, MISSING_RECORD, "damage", "events name records that are missing")                    \
-    X(8, LIMIT, "damage", "the reader's memory limit was reached")                            \
+    X(8, LIMIT, "limit", "what did not fit in the reader's memory limit was left out")        \
     X(9, BAD_TOTALS, "damage", "a block's totals differ from its events")                     \
     X(10, NOT_CLOSED, "note", "the file was not closed: its writer still runs or was killed") \
     X(11, BAD_INDEX, "note", "the index at the end differs from the file")                    \
@@ -73,9 +77,11 @@ struct ft_trace_problem {
     uint64_t count;  // how many such (rows, records), at least 1
 };
 
-// Text of the kind; whether it makes the file partial.
+// Text of the kind; its severity as above; whether that is damage; whether it makes the reader partial.
 const char *ft_problem_text(unsigned kind);
+const char *ft_problem_severity(unsigned kind);
 bool ft_problem_is_damage(unsigned kind);
+bool ft_problem_is_partial(unsigned kind);
 
 // Columns to decode (mask); a column that was not asked for may be NULL in the rows.
 enum {
@@ -242,10 +248,11 @@ const struct ft_trace_block *ft_trace_reader_profiles(const struct ft_trace_read
 #define FT_TRACE_PROFILE ((size_t)1 << 32)
 
 // Problems that _open found (at most FT_TRACE_PROBLEMS_MAX are kept, the rest
-// counted); whether any of them is damage; whether END was there.
+// counted); whether any of them makes it partial; whether one of them is the memory limit; whether END was there.
 #define FT_TRACE_PROBLEMS_MAX 1000
 const struct ft_trace_problem *ft_trace_reader_problems(const struct ft_trace_reader *reader, size_t *count);
 bool ft_trace_reader_is_partial(const struct ft_trace_reader *reader);
+bool ft_trace_reader_is_limited(const struct ft_trace_reader *reader);
 bool ft_trace_reader_is_closed(const struct ft_trace_reader *reader);
 void ft_trace_reader_frames(const struct ft_trace_reader *reader, struct ft_trace_frames out[FT_TRACE_FRAME_KINDS]);
 

@@ -34,7 +34,12 @@ struct ft_pages {
     uint32_t max;   // largest id that was made
     uint32_t limit; // ids above are refused
 };
-// The item of an id, zeroed when it is new; NULL where memory ends, or id is 0 or above the limit.
+// Whether such an id may be made; whether all of [first, first + count) may.
+static inline bool ft_pages_may_make(const struct ft_pages *pages, uint32_t first, size_t count)
+{
+    return count == 0 || (first > 0 && first <= pages->limit && count - 1 <= pages->limit - first);
+}
+// The item of an id that may be made, zeroed when it is new; NULL where memory ends.
 void *ft_pages_make(struct ft_pages *pages, struct ft_arena *arena, uint32_t id);
 // The item, NULL where its page was never made; an item of it may still be zeros.
 void *ft_pages_get(const struct ft_pages *pages, uint32_t id);
@@ -121,6 +126,7 @@ struct ft_trace_reader {
     struct ft_trace_problem *problems; // not in the arena: its end is a problem too
     size_t problem_count, problem_cap;
     bool is_partial;
+    bool is_limited; // one of them is the memory limit
     struct ft_trace_frames frames[FT_TRACE_FRAME_KINDS];
     uint64_t frame_count;
 };

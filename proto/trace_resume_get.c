@@ -190,7 +190,7 @@ void ft_trace_reader_explain(struct ft_trace_reader *reader, uint64_t bytes)
 
         if (problem->kind == FT_PROBLEM_TORN && problem->offset >= bytes)
             problem->kind = FT_PROBLEM_GOES_ON;
-        is_partial |= ft_problem_is_damage(problem->kind);
+        is_partial |= ft_problem_is_partial(problem->kind);
     }
     reader->is_partial = is_partial;
 }

@@ -190,18 +190,23 @@ static bool is_part(const struct ft_trace_header *header, const struct ft_trace_
            compare_bytes(header->boot_id, of->boot_id) == 0 && compare_bytes(header->job.id, of->job.id) == 0;
 }
 
-// A file that a later one goes on from: what it was not finished with is in that one.
-static void explain_torn(struct ft_trace_set *set)
+void ft_trace_set_explain(const struct ft_trace_set *set, size_t index, struct ft_trace_reader *reader)
 {
+    const struct ft_trace_header *header = &set->readers[index].reader->header;
+
     for (size_t i = 0; i < set->reader_count; i++) {
         const struct ft_trace_reader *later = set->readers[i].reader;
 
-        for (size_t k = 0; k < later->taken_over.count; k++)
-            for (size_t before = 0; before < set->reader_count; before++)
-                if (before != i &&
-                    is_part(&set->readers[before].reader->header, &later->header, later->taken_over.items[k].part))
-                    ft_trace_reader_explain(set->readers[before].reader, later->taken_over.items[k].bytes);
+        for (size_t k = 0; k < later->taken_over.count && i != index; k++)
+            if (is_part(header, &later->header, later->taken_over.items[k].part))
+                ft_trace_reader_explain(reader, later->taken_over.items[k].bytes);
     }
+}
+
+static void explain_torn(struct ft_trace_set *set)
+{
+    for (size_t i = 0; i < set->reader_count; i++)
+        ft_trace_set_explain(set, i, set->readers[i].reader);
 }
 
 static int open_found(struct ft_trace_set *set, const struct ft_walk *walk,

@@ -51,6 +51,11 @@ uint64_t ft_trace_set_events(const struct ft_trace_set *set);   // rows in all b
 uint64_t ft_trace_set_profiled(const struct ft_trace_set *set); // events that PROFILE frames are sums of
 uint64_t ft_trace_set_bytes(const struct ft_trace_set *set);    // of all files
 bool ft_trace_set_is_partial(const struct ft_trace_set *set);
+bool ft_trace_set_is_limited(const struct ft_trace_set *set); // one of its files at least did not fit in memory_max
+size_t ft_trace_set_memory(const struct ft_trace_set *set);   // bytes that its files' records take
+// For another reader of a file of this set, opened alone: what of it is torn but in a file that goes on from it is no
+// damage. _open did this for its own readers.
+void ft_trace_set_explain(const struct ft_trace_set *set, size_t index, struct ft_trace_reader *reader);
 // Whether this file's end is told: it was closed, or another file of the set goes on from it.
 bool ft_trace_set_is_ended(const struct ft_trace_set *set, size_t reader);
 // How many are not. That is no damage: what is in them is whole.

@@ -67,6 +67,23 @@ bool ft_trace_set_is_partial(const struct ft_trace_set *set)
     return set->is_partial;
 }
 
+bool ft_trace_set_is_limited(const struct ft_trace_set *set)
+{
+    for (size_t i = 0; i < set->reader_count; i++)
+        if (set->readers[i].reader->is_limited)
+            return true;
+    return false;
+}
+
+size_t ft_trace_set_memory(const struct ft_trace_set *set)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < set->reader_count; i++)
+        bytes += ft_reader_memory(set->readers[i].reader);
+    return bytes;
+}
+
 bool ft_trace_set_is_ended(const struct ft_trace_set *set, size_t reader)
 {
     const struct ft_trace_reader *one = set->readers[reader].reader;

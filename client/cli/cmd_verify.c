@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: MIT
-/* flowtap verify: checks every frame, every column and the accounts; exit 1 where something is damaged. */
+/*
+ * flowtap verify: checks every frame, every column and the accounts; exit 1 where something is damaged.
+ *
+ * Each file is opened alone, so that a folder may hold any number of them. For what takes all files together, the
+ * accounts and which file goes on from which, there is a set with the numbers alone of their records.
+ */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/analysis_accounts.h"
 #include "client/cli/analysis_job.h"
 #include "client/cli/cli.h"
 #include "client/cli/progress.h"
+#include "client/cli/read_memory.h"
 #include "client/cli/report.h"
 #include "client/cli/table.h"
 #include "client/cli/units.h"
@@ -24,12 +32,26 @@ struct output {
     struct ft_json *json;
     const struct ft_screen *screen;
     bool has_damage;
+    bool is_partial; /* not all could be looked at: the memory limit */
 };
+
+/* What checking takes beside the output. */
+struct check {
+    const struct ft_trace_set *set; /* numbers alone */
+    struct ft_trace_decoder *decoder;
+    struct ft_accounts accounts;
+    struct ft_progress progress;
+    size_t memory_max; /* for one file */
+};
+
+/* Of the memory that there is, the set may take the half. */
+enum { SET_PART = 2 };
 
 static void tell(struct output *output, const struct ft_trace_problem *problems, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         output->has_damage |= ft_problem_is_damage(problems[i].kind);
+        output->is_partial |= problems[i].kind == FT_PROBLEM_LIMIT;
         if (output->json) {
             ft_report_json_problem(output->json, &problems[i]);
         } else {
@@ -39,31 +61,27 @@ static void tell(struct output *output, const struct ft_trace_problem *problems,
 }
 
 /* `kind` is FT_TRACE_PROFILE where the blocks are PROFILE frames. */
-static void check_blocks(struct output *output, const struct ft_trace_reader *reader, struct ft_trace_decoder *decoder,
-                         size_t kind, const struct ft_trace_block *blocks, size_t count, struct ft_progress *progress)
+static void check_blocks(struct output *output, struct check *check, size_t r, const struct ft_trace_reader *reader,
+                         size_t kind, const struct ft_trace_block *blocks, size_t count)
 {
-    size_t problem_count;
     for (size_t b = 0; b < count; b++) {
-        const struct ft_trace_problem *problems;
-        if (!ft_cli_decoded(ft_trace_decoder_verify(decoder, reader, kind | b, &problems, &problem_count))) {
-            struct ft_trace_problem unreadable = {
-                .kind = FT_PROBLEM_BAD_BLOCK, .offset = blocks[b].offset, .count = blocks[b].rows};
-            tell(output, &unreadable, 1);
+        struct ft_trace_problem unreadable = {
+            .kind = FT_PROBLEM_BAD_BLOCK, .offset = blocks[b].offset, .count = blocks[b].rows};
+        const struct ft_trace_problem *problems = &unreadable;
+        size_t problem_count = 1;
+        (void)ft_cli_decoded(ft_trace_decoder_verify(check->decoder, reader, kind | b, &problems, &problem_count));
+        tell(output, problems, problem_count);
+        if (problem_count > 0 && problems[0].kind == FT_PROBLEM_BAD_BLOCK) {
+            check->accounts.has_all = false;
         } else {
-            tell(output, problems, problem_count);
+            ft_accounts_add(&check->accounts, check->decoder, r, reader, kind | b);
         }
-        ft_progress_step(progress, blocks[b].rows);
+        ft_progress_step(&check->progress, blocks[b].rows);
     }
 }
 
-static void check_file(struct output *output, const struct ft_trace_reader *reader, struct ft_trace_decoder *decoder,
-                       struct ft_progress *progress)
+static void begin_file(const struct output *output, const struct ft_trace_reader *reader)
 {
-    size_t count, block_count, profile_count;
-    const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
-    const struct ft_trace_block *blocks = ft_trace_reader_blocks(reader, &block_count);
-    const struct ft_trace_block *profiles = ft_trace_reader_profiles(reader, &profile_count);
-    struct output of_file = {.json = output->json, .screen = output->screen};
     const char *path = ft_trace_reader_path(reader);
     if (output->json) {
         ft_json_begin_object(output->json);
@@ -78,17 +96,49 @@ static void check_file(struct output *output, const struct ft_trace_reader *read
         fprintf(output->screen->out, ": %s\n",
                 ft_units_counted(&events, ft_trace_reader_events(reader), "event", "events"));
     }
-    tell(&of_file, problems, count);
-    check_blocks(&of_file, reader, decoder, 0, blocks, block_count, progress);
-    check_blocks(&of_file, reader, decoder, FT_TRACE_PROFILE, profiles, profile_count, progress);
+}
+
+static void end_file(const struct output *output)
+{
     if (output->json) {
         ft_json_end_array(output->json);
-        ft_json_member_bool(output->json, "ok", !of_file.has_damage);
+        ft_json_member_bool(output->json, "ok", !output->has_damage && !output->is_partial);
+        ft_json_member_bool(output->json, "partial", output->is_partial);
         ft_json_end_object(output->json);
-    } else if (!of_file.has_damage) {
-        fprintf(output->screen->out, "  sound\n");
+    } else if (!output->has_damage) {
+        fprintf(output->screen->out, output->is_partial ? "  sound as far as it could be read\n" : "  sound\n");
     }
+}
+
+static void check_reader(struct output *output, struct check *check, size_t r, const struct ft_trace_reader *reader)
+{
+    size_t count, block_count, profile_count;
+    const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
+    const struct ft_trace_block *blocks = ft_trace_reader_blocks(reader, &block_count);
+    const struct ft_trace_block *profiles = ft_trace_reader_profiles(reader, &profile_count);
+    struct output of_file = {.json = output->json, .screen = output->screen};
+    begin_file(output, reader);
+    tell(&of_file, problems, count);
+    check_blocks(&of_file, check, r, reader, 0, blocks, block_count);
+    check_blocks(&of_file, check, r, reader, FT_TRACE_PROFILE, profiles, profile_count);
+    end_file(&of_file);
     output->has_damage |= of_file.has_damage;
+    output->is_partial |= of_file.is_partial;
+}
+
+/* 0, or -errno where it cannot be opened any more. */
+static int check_file(struct output *output, struct check *check, size_t r)
+{
+    struct ft_trace_reader_options alone = {.memory_max = check->memory_max};
+    struct ft_trace_reader *reader;
+    int status = ft_trace_reader_open(ft_trace_reader_path(ft_trace_set_reader(check->set, r)), &alone, &reader);
+    if (!ft_cli_decoded(status)) {
+        return status;
+    }
+    ft_trace_set_explain(check->set, r, reader);
+    check_reader(output, check, r, reader);
+    ft_trace_reader_close(reader);
+    return 0;
 }
 
 static void tell_account(struct output *output, const struct ft_trace_set_process *process, uint64_t rows)
@@ -110,103 +160,137 @@ static void tell_account(struct output *output, const struct ft_trace_set_proces
     }
 }
 
-/* emitted = stored + dropped for each process, where all of its files are here and their ends are told. */
-static void check_accounts(struct output *output, const struct ft_trace_set *set)
+static void tell_accounts(struct output *output, const struct ft_accounts *accounts)
 {
-    struct ft_scan scan;
-    bool is_whole = !ft_trace_set_is_partial(set);
-    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
-        is_whole &= ft_trace_set_is_ended(set, r);
-    }
+    bool is_limited = ft_trace_set_is_limited(accounts->set);
     if (output->json) {
         ft_json_key(output->json, "accounts");
         ft_json_begin_array(output->json);
+    } else if (is_limited) {
+        ft_screen_print(output->screen, FT_STYLE_WARN, "the accounts of the processes were not checked: %s\n",
+                        ft_problem_text(FT_PROBLEM_LIMIT));
     }
-    ft_scan_read(&scan, set, FT_SCAN_PROCESSES, NULL);
-    for (uint32_t p = 0; is_whole && scan.bad_blocks == 0 && p < ft_trace_set_process_count(set); p++) {
-        const struct ft_trace_set_process *process = ft_trace_set_process(set, p);
-        if (process->record->emitted != scan.processes[p].events + ft_job_dropped(process->record)) {
-            tell_account(output, process, scan.processes[p].events);
+    output->is_partial |= is_limited;
+    bool are_whole = ft_accounts_are_whole(accounts) && !output->is_partial;
+    for (uint32_t p = 0; are_whole && p < ft_trace_set_process_count(accounts->set); p++) {
+        if (!ft_accounts_balance(accounts, p)) {
+            tell_account(output, ft_trace_set_process(accounts->set, p), accounts->stored[p]);
         }
     }
-    ft_scan_fini(&scan);
     if (output->json) {
         ft_json_end_array(output->json);
     }
 }
 
-static void tell_unreadable(struct output *output, const struct ft_trace_set *set)
+static void tell_unreadable_file(struct output *output, const char *path)
 {
-    const char *const *paths;
-    size_t count = ft_trace_set_unreadable(set, &paths);
-    for (size_t i = 0; i < count; i++) {
-        output->has_damage = true;
-        if (output->json) {
-            ft_json_text(output->json, paths[i], strlen(paths[i]));
-        } else {
-            ft_screen_print_names(output->screen, FT_STYLE_NONE, "%s: not readable as a trace", paths[i]);
-            fputc('\n', output->screen->out);
-        }
+    output->has_damage = true;
+    if (output->json) {
+        ft_json_text(output->json, path, strlen(path));
+    } else {
+        ft_screen_print_names(output->screen, FT_STYLE_NONE, "%s: not readable as a trace", path);
+        fputc('\n', output->screen->out);
     }
 }
 
-static void check_set(struct output *output, const struct ft_trace_set *set, struct ft_trace_decoder *decoder)
+/* Those that are no trace, and those that are none any more. */
+static void tell_unreadable(struct output *output, const struct check *check, const struct ft_strings *gone)
 {
-    struct ft_progress progress;
+    const char *const *paths;
+    size_t count = ft_trace_set_unreadable(check->set, &paths);
+    for (size_t i = 0; i < count; i++) {
+        tell_unreadable_file(output, paths[i]);
+    }
+    for (size_t i = 0; i < gone->count; i++) {
+        tell_unreadable_file(output, gone->items[i]);
+    }
+}
+
+static void check_files(struct output *output, struct check *check, struct ft_strings *gone)
+{
+    ft_progress_begin(&check->progress, "checking", ft_trace_set_events(check->set));
+    for (size_t r = 0; r < ft_trace_set_reader_count(check->set); r++) {
+        if (check_file(output, check, r) < 0) {
+            check->accounts.has_all = false;
+            gone->items[gone->count++] = ft_trace_reader_path(ft_trace_set_reader(check->set, r));
+        }
+    }
+    ft_progress_end(&check->progress);
+}
+
+static void check_set(struct output *output, struct check *check)
+{
+    size_t most = ft_trace_set_reader_count(check->set);
+    struct ft_strings gone = {.items = ft_cli_alloc(most * sizeof(*gone.items))};
     if (output->json) {
         ft_json_begin_object(output->json);
         ft_json_key(output->json, "files");
         ft_json_begin_array(output->json);
     }
-    ft_progress_begin(&progress, "checking", ft_trace_set_events(set));
-    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
-        check_file(output, ft_trace_set_reader(set, r), decoder, &progress);
-    }
-    ft_progress_end(&progress);
+    check_files(output, check, &gone);
     if (output->json) {
         ft_json_end_array(output->json);
         ft_json_key(output->json, "unreadable");
         ft_json_begin_array(output->json);
     }
-    tell_unreadable(output, set);
+    tell_unreadable(output, check, &gone);
+    free(gone.items);
     if (output->json) {
         ft_json_end_array(output->json);
     }
-    check_accounts(output, set);
+    tell_accounts(output, &check->accounts);
     if (output->json) {
-        ft_json_member_bool(output->json, "ok", !output->has_damage);
+        ft_json_member_bool(output->json, "ok", !output->has_damage && !output->is_partial);
+        ft_json_member_bool(output->json, "partial", output->is_partial);
         ft_json_end_object(output->json);
         ft_json_end_line(output->json);
         ft_json_flush(output->json);
     }
 }
 
+/* The exit status, and its line. */
+static int judge(const struct output *output, const char *path)
+{
+    if (output->has_damage) {
+        return ft_cli_fail("%s: damaged; what is whole can still be read by the other commands", path);
+    }
+    if (output->is_partial) {
+        ft_cli_fail("%s: no damage was found, but not all could be checked: %s (%s)", path,
+                    ft_problem_text(FT_PROBLEM_LIMIT), ft_read_memory_advice());
+        return FT_STATUS_UNCHECKED;
+    }
+    return FT_STATUS_DONE;
+}
+
 static int run(const void *values_untyped, const struct ft_strings *operands)
 {
     const struct values *values = values_untyped;
+    size_t memory = ft_read_memory(), used;
     struct ft_trace_set *set;
-    struct ft_trace_decoder *decoder;
+    struct check check;
     struct ft_screen screen;
     struct ft_json json;
     struct output output = {.json = values->as_json ? &json : NULL, .screen = &screen};
-    if (ft_report_open_quietly(operands, &set) != FT_STATUS_DONE) {
+    if (ft_report_open_numbers(operands, memory / SET_PART + 1, &set) != FT_STATUS_DONE) {
         return FT_STATUS_FAILED;
     }
-    int status = ft_trace_decoder_create(&decoder);
+    used = ft_trace_set_memory(set);
+    check.set = set;
+    check.memory_max = used < memory - memory / SET_PART ? memory - used : memory / SET_PART + 1;
+    int status = ft_trace_decoder_create(&check.decoder);
     if (status < 0) {
         ft_trace_set_close(set);
         return ft_cli_fail("cannot decode events: %s", strerror(-status));
     }
+    ft_accounts_init(&check.accounts, set);
     ft_screen_init(&screen, stdout);
     ft_json_init(&json, stdout, true);
-    check_set(&output, set, decoder);
-    ft_trace_decoder_destroy(decoder);
+    check_set(&output, &check);
+    ft_accounts_fini(&check.accounts);
+    ft_trace_decoder_destroy(check.decoder);
     ft_trace_set_close(set);
     status = ft_cli_finish_output(FT_STATUS_DONE);
-    if (output.has_damage) {
-        return ft_cli_fail("%s: damaged; what is whole can still be read by the other commands", operands->items[0]);
-    }
-    return status;
+    return status == FT_STATUS_DONE ? judge(&output, operands->items[0]) : status;
 }
 
 const struct ft_command ft_command_verify = {

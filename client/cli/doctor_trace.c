@@ -13,6 +13,7 @@
 #include "client/cli/doctor.h"
 #include "client/cli/doctor_trace.h"
 #include "client/cli/map.h"
+#include "client/cli/read_memory.h"
 #include "client/cli/units.h"
 #include "proto/trace_event.h"
 
@@ -157,7 +158,9 @@ static void tell_damage(struct ft_doctor *doctor, const struct ft_trace_set *set
         for (size_t i = 0; i < count && !why; i++) {
             why = ft_problem_is_damage(problems[i].kind) ? ft_problem_text(problems[i].kind) : NULL;
         }
-        if (why) {
+        if (!why && ft_trace_reader_is_limited(reader)) {
+            ft_doctor_note(doctor, path, ft_read_memory_advice(), "of %s %s", path, ft_problem_text(FT_PROBLEM_LIMIT));
+        } else if (why) {
             ft_doctor_problem(doctor, path, "`flowtap verify` tells all", "%s is damaged: %s", path, why);
         } else if (!ft_trace_reader_is_closed(reader)) {
             ft_doctor_problem(doctor, path, "read it again when the job has ended; look whether flowtapd was killed",
@@ -286,7 +289,7 @@ static void tell_logs(struct ft_doctor *doctor)
 
 void ft_doctor_trace(struct ft_doctor *doctor)
 {
-    struct ft_trace_reader_options options = {0};
+    struct ft_trace_reader_options options = {.memory_max = ft_read_memory()};
     struct ft_trace_set_error error = {0};
     struct ft_trace_set *set;
     tell_logs(doctor);

@@ -9,6 +9,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/functions.h"
 #include "client/cli/progress.h"
+#include "client/cli/read_memory.h"
 #include "client/cli/text.h"
 #include "client/cli/units.h"
 #include "proto/calls.h"
@@ -48,15 +49,19 @@ static void warn_of_damage(const struct ft_trace_set *set)
         const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
         size_t count;
         const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
-        damaged += ft_trace_reader_is_partial(reader);
-        for (size_t i = 0; i < count && !first; i++) {
-            if (ft_problem_is_damage(problems[i].kind)) {
+        bool is_damaged = false;
+        for (size_t i = 0; i < count && !is_damaged; i++) {
+            is_damaged = ft_problem_is_damage(problems[i].kind);
+            if (is_damaged && !first) {
                 first = reader;
                 why = ft_problem_text(problems[i].kind);
             }
         }
+        damaged += is_damaged;
     }
-    if (first) {
+    if (!first && unreadable == 0 && ft_trace_set_is_limited(set)) {
+        ft_cli_warn("%s; the report is partial (%s)", ft_problem_text(FT_PROBLEM_LIMIT), ft_read_memory_advice());
+    } else if (first) {
         ft_cli_warn("%s: %s; the report is partial%s (`flowtap verify` tells all)", ft_trace_reader_path(first), why,
                     damaged > 1 ? ", and more files are damaged" : "");
     } else if (unreadable > 0) {
@@ -66,19 +71,15 @@ static void warn_of_damage(const struct ft_trace_set *set)
     }
 }
 
-static int open_set(const struct ft_strings *operands, bool skip_files, struct ft_trace_set **out)
+static int open_as(const struct ft_strings *operands, struct ft_trace_reader_options *options,
+                   struct ft_trace_set **out)
 {
     struct ft_progress progress;
-    struct ft_trace_reader_options options = {
-        .progress = show_progress,
-        .progress_context = &progress,
-        .rename = ft_functions_rename,
-        .skip_set_files = skip_files,
-        .defer_names = skip_files,
-    };
     struct ft_trace_set_error error = {0};
+    options->progress = show_progress;
+    options->progress_context = &progress;
     ft_progress_begin(&progress, "reading", 1);
-    int status = ft_trace_set_open(operands->items, operands->count, &options, out, &error);
+    int status = ft_trace_set_open(operands->items, operands->count, options, out, &error);
     ft_progress_end(&progress);
     if (status < 0) {
         status = explain(error.path ? error.path : operands->items[0], error.error ? error.error : status);
@@ -91,9 +92,26 @@ static int open_set(const struct ft_strings *operands, bool skip_files, struct f
     return status;
 }
 
-int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_set **out)
+static int open_set(const struct ft_strings *operands, bool skip_files, struct ft_trace_set **out)
 {
-    return open_set(operands, false, out);
+    struct ft_trace_reader_options options = {
+        .memory_max = ft_read_memory(),
+        .rename = ft_functions_rename,
+        .skip_set_files = skip_files,
+        .defer_names = skip_files,
+    };
+    return open_as(operands, &options, out);
+}
+
+int ft_report_open_numbers(const struct ft_strings *operands, size_t memory_max, struct ft_trace_set **out)
+{
+    struct ft_trace_reader_options options = {
+        .memory_max = memory_max,
+        .skip_set_files = true,
+        .defer_names = true,
+        .numbers_only = true,
+    };
+    return open_as(operands, &options, out);
 }
 
 int ft_report_check(const struct ft_strings *operands)
@@ -165,7 +183,8 @@ char *ft_report_why_empty(const struct ft_trace_set *set)
         }
     }
     if (ft_trace_set_is_partial(set)) {
-        return ft_cli_strdup("what held them is damaged or missing");
+        return ft_cli_strdup(ft_trace_set_is_limited(set) ? "what held them did not fit in the reader's memory limit"
+                                                          : "what held them is damaged or missing");
     }
     if (ft_trace_set_process_count(set) == 0) {
         return ft_cli_strdup("no process attached: was it started with FLOWTAP=1 and the library in LD_PRELOAD?");

@@ -18,8 +18,8 @@
 int ft_report_open(const struct ft_strings *operands, struct ft_trace_set **out);
 /* The same; which files are one is not found out. */
 int ft_report_open_without_files(const struct ft_strings *operands, struct ft_trace_set **out);
-/* The same without that warning, for who tells it all. */
-int ft_report_open_quietly(const struct ft_strings *operands, struct ft_trace_set **out);
+/* The same without that warning, and of records the numbers only (trace_reader.h), in at most so much memory. */
+int ft_report_open_numbers(const struct ft_strings *operands, size_t memory_max, struct ft_trace_set **out);
 /* Whether they can be opened, for who reads them later; the same line where not. */
 int ft_report_check(const struct ft_strings *operands);
 

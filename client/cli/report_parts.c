@@ -41,7 +41,7 @@ void ft_report_json_problem(struct ft_json *json, const struct ft_trace_problem 
 {
     ft_json_begin_object(json);
     ft_json_member_string(json, "what", ft_problem_text(problem->kind));
-    ft_json_member_string(json, "severity", ft_problem_is_damage(problem->kind) ? "damage" : "note");
+    ft_json_member_string(json, "severity", ft_problem_severity(problem->kind));
     ft_json_member_uint(json, "offset", problem->offset);
     ft_json_member_uint(json, "bytes", problem->length);
     ft_json_member_uint(json, "count", problem->count);
@@ -50,10 +50,9 @@ void ft_report_json_problem(struct ft_json *json, const struct ft_trace_problem 
 
 void ft_report_print_problem(const struct ft_screen *screen, const struct ft_trace_problem *problem)
 {
-    bool is_damage = ft_problem_is_damage(problem->kind);
     struct ft_unit_text count;
-    ft_screen_print(screen, is_damage ? FT_STYLE_WARN : FT_STYLE_NONE, "  %s: %s", is_damage ? "damage" : "note",
-                    ft_problem_text(problem->kind));
+    ft_screen_print(screen, ft_problem_is_partial(problem->kind) ? FT_STYLE_WARN : FT_STYLE_NONE, "  %s: %s",
+                    ft_problem_severity(problem->kind), ft_problem_text(problem->kind));
     fprintf(screen->out, ", at byte %" PRIu64, problem->offset);
     if (problem->length) {
         fprintf(screen->out, ", %s bytes", ft_units_count(&count, problem->length));

@@ -221,7 +221,7 @@ int flowtap_trace_gap_get(const struct flowtap_trace *trace, size_t gap, struct 
 struct flowtap_trace_problem {
     struct flowtap_trace_text path; /* of the file */
     const char *text;               /* for a person */
-    uint32_t is_damage;             /* something is missing; 0: good to know */
+    uint32_t is_damage;             /* something is missing; 0: good to know, or memory_max was */
     uint64_t offset, length;        /* bytes of the file; 0, 0 where it is the whole file */
     uint64_t count;                 /* how many such, at least 1 */
 };

@@ -107,6 +107,9 @@ static void names_that_share_all_stop_at_the_memory_limit(void **state)
     reader = open_file(&file, (size_t)8 << 20);
     assert_true(has_problem(reader, FT_PROBLEM_LIMIT));
     assert_true(ft_trace_reader_is_partial(reader));
+    assert_true(ft_trace_reader_is_limited(reader));
+    assert_false(has_problem(reader, FT_PROBLEM_BAD_RECORD));
+    assert_false(ft_problem_is_damage(FT_PROBLEM_LIMIT));
     assert_int_equal(ft_trace_reader_name(reader, 1).len, sizeof(name));
     ft_trace_reader_close(reader);
     ft_buffer_fini(&file);
@@ -158,7 +161,8 @@ static void ids_out_of_nowhere_are_refused(void **state)
         begin_file(&file);
         add_message(&file, FT_FRAME_TABLES, &tables.base, NULL, 0);
         reader = open_file(&file, 0);
-        assert_true(ft_trace_reader_is_partial(reader));
+        assert_true(has_problem(reader, FT_PROBLEM_BAD_RECORD));
+        assert_false(ft_trace_reader_is_limited(reader));
         assert_int_equal(ft_trace_reader_thread_max(reader), 0);
         ft_trace_reader_close(reader);
         ft_buffer_fini(&file);
