@@ -2,6 +2,7 @@
 """Programs that shut themselves in: they live, and what they do afterwards is recorded or is a gap."""
 
 import os
+import signal
 
 import pytest
 
@@ -55,6 +56,25 @@ def test_system_calls_that_are_dispatched_to_the_program(tap, how):
     assert trace.count(name="open", path=str(tap.work / "child-0")) == 1 and trace.file(tap.work / "child-0")["kind"] == "regular"
     assert len(trace.processes()) == 2 + (how == "exec")
     assert {gap["kind"]: gap["count"] for gap in trace.gaps()} == {"sandbox": 2 if how == "filter" else 1}
+
+
+def test_a_child_of_a_dispatched_thread_makes_room_itself(tap):
+    """Before the daemon has looked, which makes that of its parent."""
+    daemon = tap.daemon()
+    daemon.process.send_signal(signal.SIGSTOP)
+    done = daemon.call([harness.program("dispatch"), "many"], cwd=tap.work)
+    daemon.process.send_signal(signal.SIGCONT)
+    trace = daemon.stop()
+    harness.needs(done.returncode != 77, "this kernel dispatches no system calls")
+    assert done.same() == (0, b"0 0\n", b"")
+    assert trace.count(name="pwrite", path=str(tap.work / "many")) == 4000 and trace.summary()["dropped"] == 0
+
+
+def test_filters_that_are_refused_shut_in_no_other_thread(tap):
+    trace = tap.run([harness.program("refused_beside")])
+    assert {name: trace.count(name="open", path=str(tap.work / name)) for name in ("forked", "executed")} == counted.said(trace)
+    assert len([p for p in trace.processes() if p["exe"].endswith("/touch")]) == 20
+    assert trace.gaps() == [], trace.gaps()
 
 
 def test_what_fails_shuts_nothing_in(tap):

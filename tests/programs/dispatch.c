@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// dispatch [filter|tsc|raw|twice|thread|exec]: system calls from other code than the C library's come back as SIGSYS (as for
+// dispatch [filter|tsc|raw|twice|thread|exec|many]: system calls from other code than the C library's come back as SIGSYS (as for
 // emulators), of which there are none; then no more, and a child in which there never were any. Prints how many came back.
 //   filter, tsc: meanwhile it puts in a filter that kills what a tracer might want, or gives up the time stamp counter: these stay
 //   raw: by syscall(2)     twice: a second time, in the same way     thread: in a thread that ends with it
-//   exec: another image is executed in the end, while it is so
+//   exec: another image is executed in the end, while it is so     many: the child makes thousands of calls
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SET_DISPATCH = 59, DISPATCH_OFF = 0, DISPATCH_ON = 1, BLOCKS = 1, FILES = 50 };
+enum { SET_DISPATCH = 59, DISPATCH_OFF = 0, DISPATCH_ON = 1, BLOCKS = 1, FILES = 50, MANY = 4000 };
 
 static volatile char selector; // read by the kernel
 static volatile int came_back;
@@ -51,6 +51,14 @@ static void write_file(const char *kind, int number)
     int fd = open(name, O_CREAT | O_WRONLY, 0600);
     if (write(fd, "x", 1) != 1 || close(fd) != 0)
         _exit(3);
+}
+
+static void write_many(void)
+{
+    int fd = open("many", O_CREAT | O_WRONLY, 0600);
+    for (int i = 0; i < MANY; i++)
+        if (pwrite(fd, "x", 1, i) != 1)
+            _exit(3);
 }
 
 static int filter(void)
@@ -112,6 +120,8 @@ int main(int argc, char **argv)
     pid_t child = fork();
     if (child == 0) {
         write_file("child", 0);
+        if (!strcmp(how, "many"))
+            write_many();
         _exit(came_back);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
