@@ -164,6 +164,7 @@ static void forget_parent(void)
     ft_forks_reset();
     p->files_apart = 0; /* one thread, one table */
     p->has_parents = 1;
+    p->first_ended = 0;
     p->daemon_grows = 0;
     p->growth_retry_ticks = 0;
     p->was_room_asked = p->has_room = 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "client/shim/forks.h"
 
-#include <errno.h>
-
 #include "client/shim/holder.h"
 
 static int take(uint64_t *place, uint64_t asking, int may_ask)
@@ -41,28 +39,6 @@ int ft_fork_is_own(const void *frame)
     return 0;
 }
 
-/* 1, or 0 also where /proc does not tell. What has ended executes no file any more, and no descriptor is needed to ask. */
-static int has_file(uint64_t tid)
-{
-    char path[48] = "/proc/self/task/", digits[20], byte;
-    size_t at = sizeof("/proc/self/task/") - 1;
-    int count = 0;
-    for (; count == 0 || tid != 0; tid /= 10)
-        digits[count++] = (char)('0' + tid % 10);
-    while (count > 0)
-        path[at++] = digits[--count];
-    ft_copy(path + at, "/exe", sizeof("/exe"));
-    return ft_sys(SYS_readlinkat, FT_AT_FDCWD, path, &byte, sizeof(byte)) == sizeof(byte);
-}
-
-/* The first thread of a process stays, to be signalled, when it has ended before the others. */
-static int is_of_ended_first(uint64_t holder)
-{
-    uint64_t tid = holder >> FT_HOLDER_FRAME_BITS;
-    return tid == ft_process.pid && tid != ft_thread.tid && !ft_is_shut_in() && has_file(ft_thread.tid) &&
-           !has_file(tid);
-}
-
 int ft_fork_is_any(const void *frame)
 {
     uint64_t asking = ft_holder_of(frame);
@@ -70,7 +46,7 @@ int ft_fork_is_any(const void *frame)
         uint64_t holder = __atomic_load_n(&ft_process.forks[i], __ATOMIC_RELAXED);
         if (holder == 0)
             continue;
-        if (!ft_holder_has_left(holder, asking, !ft_is_shut_in()) && !is_of_ended_first(holder))
+        if (!ft_holder_has_left(holder, asking, !ft_is_shut_in()))
             return 1;
         __atomic_compare_exchange_n(&ft_process.forks[i], &holder, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }

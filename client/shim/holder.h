@@ -7,8 +7,6 @@
 #ifndef FT_SHIM_HOLDER_H
 #define FT_SHIM_HOLDER_H
 
-#include <errno.h>
-
 #include "client/shim/shim.h"
 
 enum { FT_HOLDER_FRAME_BITS = 42, FT_HOLDER_FRAME_SHIFT = 5 };
@@ -25,12 +23,15 @@ static inline int ft_holder_is_same_thread(uint64_t a, uint64_t b)
     return a >> FT_HOLDER_FRAME_BITS == b >> FT_HOLDER_FRAME_BITS;
 }
 
+/* holder.c. Asks the kernel whether a thread of this process has ended; of the first one only until it has. */
+int ft_holder_thread_has_ended(uint64_t tid);
+
 /* By a call of this thread whose frame is not above the one that asks, or, which the kernel must tell, by a thread that ended. */
 static inline int ft_holder_has_left(uint64_t holder, uint64_t asking, int may_ask)
 {
     if (ft_holder_is_same_thread(holder, asking))
         return holder <= asking;
-    return may_ask && ft_sys(SYS_tgkill, ft_process.pid, holder >> FT_HOLDER_FRAME_BITS, 0) == -ESRCH;
+    return may_ask && ft_holder_thread_has_ended(holder >> FT_HOLDER_FRAME_BITS);
 }
 
 #endif

@@ -3,8 +3,7 @@
  * Jumps out of running calls: by longjmp from a handler or a callback, or for good by a thread's or the process's end.
  * The calls that are left do not end, and a thread's line must not show them as running for ever.
  */
-#include <errno.h>
-
+#include "client/shim/holder.h"
 #include "client/shim/real.h"
 #include "client/shim/shapes.h"
 #include "client/shim/uring.h"
@@ -21,7 +20,7 @@ static void forget_calls_of_ended_threads(void)
     uint32_t used = ft_process.lines_used < ft_process.lines_max ? ft_process.lines_used : ft_process.lines_max;
     for (uint32_t i = 1; i < used; i++) {
         struct ft_line *line = (struct ft_line *)ft_page(ft_process.lines_page) + i;
-        if (line->call != 0 && line->tid != 0 && ft_sys(SYS_tgkill, ft_process.pid, line->tid, 0) == -ESRCH)
+        if (line->call != 0 && line->tid != 0 && ft_holder_thread_has_ended(line->tid))
             line->call = 0;
     }
 }

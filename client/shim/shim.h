@@ -155,6 +155,7 @@ struct ft_process {
     uint8_t is_interrupted;  /* in a forked child: a record of its parent's was begun, and goes on here */
     uint8_t was_room_asked;  /* for what the groups leave, by ourselves (headroom.h) */
     uint8_t has_room;        /* it is much: what growth takes unasked is all of the shim's share */
+    uint8_t first_ended;     /* the first thread: others go on without it */
     uint32_t settings_ignored;
     uint32_t chunks_fixed;        /* in FT_GROWTH_FIXED no chunk beyond them is taken */
     uint32_t missed;              /* calls while another thread was attaching: counted once that is done */

@@ -120,11 +120,17 @@ def test_plugins_are_seen_from_their_first_call(tap, built, binding, threads):
 
 
 @pytest.mark.parametrize("binding", ["lazy", "now", "no_plt"])
-@pytest.mark.parametrize("how", ["forking", "ended", "cancelled"])
+@pytest.mark.parametrize("how", ["forking", "ended", "ended-cancelled", "cancelled"])
 def test_plugins_are_seen_beside_a_fork_and_without_the_first_thread(tap, built, binding, how):
     """Opened while another thread is within fork(), they are looked at once their symbols are asked for; a fork that was
     cancelled is none."""
     check(tap, [built("opener.c"), plugins(built, binding, 4), "30", how])
+
+
+@pytest.mark.parametrize("how", ["starved", "cramped"])
+def test_plugins_are_seen_when_there_is_memory_again(tap, built, how):
+    """For the look at them, or for the tables of what is found."""
+    check(tap, [built("opener.c"), plugins(built, "lazy", 1), "30", how])
 
 
 def test_children_open_libraries_beside_a_thread_that_asks_for_symbols(tap, built):

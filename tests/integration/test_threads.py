@@ -2,6 +2,7 @@
 """Threads that come and go, handlers that interrupt, jumps out of them, and what runs at the ends of things."""
 
 import json
+import signal
 
 import pytest
 
@@ -129,3 +130,28 @@ def test_flat_calls_of_eight_threads_have_no_parents(tap):
         own = [e for e in events if e["tid"] == tid]
         assert len(own) == 500
         assert all(a["ts"] + a["dur"] <= b["ts"] for a, b in zip(own, own[1:]))
+
+
+FIRST_ENDED = {"return": 0, "pthread_exit": 0, "exit": 5, "_exit": 5, "exec": 0, "kill": 128 + signal.SIGKILL, "exit-cancelled": 5, "exec-cancelled": 0}
+
+
+@pytest.mark.parametrize("how", FIRST_ENDED)
+def test_a_process_whose_first_thread_has_ended(tap, how):
+    """The kernel keeps that one until the last has ended, with no file and no memory of its own."""
+    trace = tap.run([harness.program("first_ended"), how], status=FIRST_ENDED[how])
+    said = trace.ran.stdout  # between what is executed prints
+    counts = json.loads(said[said.index(b"{"):said.index(b"}") + 1])
+    assert counts == {"alone": 2, "thread": 1, "forked": 2, "raw": 2, "executed": 2}
+    for name in ("alone", "thread", "forked", "raw"):
+        assert trace.count(name="write", path=str(tap.work / name)) == counts[name], name
+    (pid,) = {e["pid"] for e in trace.events(name="write", path=str(tap.work / "alone"))}
+    became = {p["pid"]: p for p in sorted(trace.processes(), key=lambda p: p["start"])}
+    images = [p["exe"].rsplit("/", 1)[1] for p in trace.processes() if p["pid"] == pid]
+    assert images == ["first_ended", "cat"][:1 + how.startswith("exec")]
+    status = became.pop(pid)["exit"]
+    assert status.get("code") == FIRST_ENDED[how] or 128 + status["signal"] == FIRST_ENDED[how]
+    assert {p["parent"] for p in became.values()} == {pid}
+    assert sorted(p["exit"]["code"] for p in became.values()) == [0, 0, 3, 3, 4, 4]
+    assert trace.file(tap.work / "raw")["read_bytes"] == 2 * how.startswith("exec")
+    assert not [p["in_call"] for p in trace.processes() if p["in_call"]]
+    assert trace.gaps() == [] and trace.summary()["dropped"] == 0

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // opener PLUGIN TIMES HOW: opens the plugin, lets it call the library ten times and closes it again, TIMES times. HOW:
 // N threads, of which each after the first has its own, PLUGIN.1 and so on; "forking": another one is within fork() at each dlopen; "ended": the first thread is gone;
-// "cancelled": before each dlopen another thread is cancelled in forkpty.
+// "cancelled": before each dlopen another thread is cancelled in forkpty; "ended-cancelled": so the first one has ended;
+// "starved": there is no memory when the symbol is asked for first; "cramped": there is a little.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <pty.h>
@@ -10,14 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 16 };
+enum { THREADS_MAX = 16, CRAMPED = 64 << 10 };
 static const char *plugin;
 static long times;
-static int forks, cancels, begun[2], opened_too[2];
+static int forks, cancels, is_starved, is_cramped, begun[2], opened_too[2];
 static pthread_t forker, first;
 
 static void wait_in_fork(void)
@@ -73,6 +75,34 @@ static void cancel_fork(void)
         sched_yield(); /* the kernel has it a little longer */
 }
 
+static void limit_memory(unsigned long bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0)
+        abort();
+    limit.rlim_cur = bytes;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        abort();
+}
+
+static unsigned long memory_in_use(void)
+{
+    unsigned long pages = 0;
+    FILE *sizes = fopen("/proc/self/statm", "r");
+    if (sizes == NULL || fscanf(sizes, "%lu", &pages) != 1 || fclose(sizes) != 0)
+        abort();
+    return pages * (unsigned long)sysconf(_SC_PAGESIZE);
+}
+
+/* As if another had taken it all just now. */
+static void ask_without_memory(void *opened)
+{
+    for (int i = 0; i < 2; i++) /* the first limit gives back what the tracer holds in reserve */
+        limit_memory(is_cramped ? memory_in_use() + CRAMPED : 1);
+    dlsym(opened, "plugin_run");
+    limit_memory(RLIM_INFINITY);
+}
+
 static void *run(void *data)
 {
     long sum = 0;
@@ -85,6 +115,8 @@ static void *run(void *data)
         void *opened = dlopen(own, i % 2 ? RTLD_NOW : RTLD_LAZY);
         if (forks)
             end_fork();
+        if (is_starved || is_cramped)
+            ask_without_memory(opened);
         long (*call)(int) = opened != NULL ? (long (*)(int))dlsym(opened, "plugin_run") : NULL;
         if (call == NULL) {
             fprintf(stderr, "%s\n", dlerror());
@@ -105,7 +137,10 @@ static void tell(long own, long other, int threads)
 
 static void *run_alone(void *data)
 {
+    char byte;
     pthread_join(first, NULL);
+    while (readlink("/proc/self/exe", &byte, 1) == 1)
+        sched_yield();
     tell((long)run(data), 0, 1);
     exit(0);
 }
@@ -118,12 +153,16 @@ int main(int argc, char **argv)
     plugin = argv[1];
     times = atol(argv[2]);
     first = pthread_self();
-    if (strcmp(argv[3], "ended") == 0) {
+    if (strncmp(argv[3], "ended", 5) == 0) {
         pthread_create(&other, NULL, run_alone, NULL);
+        if (strcmp(argv[3], "ended-cancelled") == 0)
+            cancelled_in_forkpty(&(long){0});
         pthread_exit(NULL);
     }
     forks = strcmp(argv[3], "forking") == 0;
     cancels = strcmp(argv[3], "cancelled") == 0;
+    is_starved = strcmp(argv[3], "starved") == 0;
+    is_cramped = strcmp(argv[3], "cramped") == 0;
     if (forks && (pipe(begun) != 0 || pipe(opened_too) != 0 || pthread_atfork(wait_in_fork, NULL, NULL) != 0))
         return 2;
     int threads = atoi(argv[3]) > 0 ? atoi(argv[3]) : 1;

@@ -5,9 +5,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "client/shim/forks.h"
@@ -50,6 +55,15 @@ static void one_that_a_jump_or_a_cancellation_left_is_none(void **state)
     assert_false(ft_fork_is_own(FRAME(2)));
     assert_false(ft_fork_is_any(FRAME(2)));
     assert_false(ft_fork_is_any(FRAME(4))); /* also for who calls deeper later: the last look has seen it left */
+}
+
+static void those_of_a_thread_that_ends_are_none(void **state)
+{
+    (void)state;
+    ft_fork_begin(FRAME(1));
+    ft_fork_begin(FRAME(2));
+    ft_forks_leave();
+    assert_false(ft_fork_is_any(FRAME(3)));
 }
 
 static void a_handler_forks_inside_a_fork(void **state)
@@ -99,14 +113,67 @@ static void of_too_many_those_beyond_are_not_known(void **state)
     assert_true(ft_fork_is_any(FRAME(FT_FORKS_MAX)));
 }
 
+/* From here on it is not asked for a name of /proc: in this thread alone. */
+static void refuse_readlink(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_readlinkat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOENT),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(77);
+}
+
+enum { HAS_ENDED, IS_ON_ITS_WAY, IS_ASKED_AGAIN };
+
+static void *look_without_the_first(void *unused)
+{
+    char byte;
+    (void)unused;
+    if (ft_thread_start() != 0)
+        _exit(99);
+    uint64_t first = ft_process.forks[0];
+    while (readlink("/proc/self/exe", &byte, 1) == 1)
+        sched_yield();
+    if (ft_fork_is_any(FRAME(2)) || ft_process.forks[0] != 0)
+        _exit(IS_ON_ITS_WAY);
+    refuse_readlink();
+    ft_process.forks[0] = first;
+    _exit(ft_fork_is_any(FRAME(2)) ? IS_ASKED_AGAIN : HAS_ENDED);
+}
+
+static void one_of_a_first_thread_that_ended_is_none_and_that_is_asked_once(void **state)
+{
+    (void)state;
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        ft_process.pid = ft_thread.tid = (uint32_t)getpid();
+        ft_fork_begin(FRAME(1));
+        pthread_create(&thread, NULL, look_without_the_first, NULL);
+        syscall(SYS_exit, 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, HAS_ENDED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_fork_is_on_its_way_until_it_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_a_jump_or_a_cancellation_left_is_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_of_a_thread_that_ends_are_none, setup, teardown),
         cmocka_unit_test_setup_teardown(a_handler_forks_inside_a_fork, setup, teardown),
         cmocka_unit_test_setup_teardown(those_of_threads_that_ended_are_none_and_take_no_place, setup, teardown),
         cmocka_unit_test_setup_teardown(of_too_many_those_beyond_are_not_known, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_of_a_first_thread_that_ended_is_none_and_that_is_asked_once, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
