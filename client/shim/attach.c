@@ -222,14 +222,25 @@ void ft_attach_child(enum ft_image image)
         attach_child(image);
 }
 
-int ft_has_one_thread(void)
+/* 0: that cannot be told. */
+static uint32_t count_threads(void)
 {
     struct statx st;
-    if (ft_is_shut_in())
+    if (ft_is_shut_in() || ft_sys(SYS_statx, FT_AT_FDCWD, "/proc/self/task", 0, STATX_NLINK, &st) != 0)
         return 0;
-    if (ft_sys(SYS_statx, FT_AT_FDCWD, "/proc/self/task", 0, STATX_NLINK, &st) != 0)
-        return 0;
-    return st.stx_nlink == 3;
+    return st.stx_nlink - 2;
+}
+
+int ft_has_one_thread(void)
+{
+    return count_threads() == 1;
+}
+
+/* A fork that a jump has left goes on, it seems, for who calls deeper: such a child may have threads, as may one of a raw fork. */
+static int is_forked_alone(int is_forking)
+{
+    uint32_t threads = count_threads();
+    return threads == 1 || (threads == 0 && is_forking && !ft_is_shut_in());
 }
 
 static int attach_late(void)
@@ -249,12 +260,10 @@ static int attach_late(void)
         return 0;
     }
     int is_forking = ft_fork_is_own(__builtin_frame_address(0));
-    if (is_forking && !ft_is_shut_in())
-        return attach_child(FT_IMAGE_FORK);
-    if (ft_has_one_thread())
-        return attach_child(FT_IMAGE_RAW_FORK);
+    if (is_forked_alone(is_forking))
+        return attach_child(is_forking ? FT_IMAGE_FORK : FT_IMAGE_RAW_FORK);
     /* A child whose making nobody saw may have threads by now; then it is too late to open descriptors unnoticed. */
-    if (!is_forking) {
+    if (!is_forking || !ft_is_shut_in()) {
         ft_process.has_parents = 1;
         tell_parent(-EBUSY);
     }

@@ -129,3 +129,14 @@ def test_a_child_that_shares_the_directory(tap, memory):
     trace = tap.run([harness.program("clone_shared_tables"), "fs", *memory])
     assert (tap.work / "below/after").exists()
     assert trace.count(name="open", path=str(tap.work / "below/after")) == 1
+
+
+@pytest.mark.parametrize("how", ["handler", "atfork"])
+def test_a_fork_that_a_jump_left_is_no_childs(tap, how):
+    """A child that nobody saw being made attaches while it is alone; where it has threads by then, it is a gap."""
+    trace = tap.run([harness.program("fork_left"), how])
+    names = {name: [trace.count(name=call, path=str(tap.work / name)) for call in ("open", "write", "close")]
+             for name in ("main", "alone", "threaded")}
+    assert names == {"main": [2, 2, 2], "alone": [1, 1, 1], "threaded": [0, 0, 0]}
+    assert [(g["kind"], g["count"]) for g in trace.gaps()] == [("not_attached", 1)], trace.gaps()
+    assert len(trace.processes()) == 2 and trace.summary()["dropped"] == 0
