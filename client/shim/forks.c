@@ -18,6 +18,7 @@ uint64_t *ft_fork_begin(const void *frame)
         if (take(place, asking, i >= FT_FORKS_MAX && !ft_is_shut_in()))
             return place;
     }
+    __atomic_fetch_add(&ft_process.forks_beyond, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
@@ -26,6 +27,8 @@ void ft_fork_end(uint64_t *place, const void *frame)
     uint64_t own = ft_holder_of(frame);
     if (place != NULL)
         __atomic_compare_exchange_n(place, &own, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_sub(&ft_process.forks_beyond, 1, __ATOMIC_RELAXED);
 }
 
 int ft_fork_is_own(const void *frame)
@@ -50,7 +53,7 @@ int ft_fork_is_any(const void *frame)
             return 1;
         __atomic_compare_exchange_n(&ft_process.forks[i], &holder, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
-    return 0;
+    return __atomic_load_n(&ft_process.forks_beyond, __ATOMIC_RELAXED) != 0;
 }
 
 void ft_forks_leave(void)
@@ -67,4 +70,5 @@ void ft_forks_reset(void)
 {
     for (int i = 0; i < FT_FORKS_MAX; i++)
         ft_process.forks[i] = 0;
+    ft_process.forks_beyond = 0;
 }

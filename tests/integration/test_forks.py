@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+import counted
 import harness
 
 ENDS = {"idle": {"code": 0}, "_exit": {"code": 0}, "exit": {"code": 0}, "return": {"code": 0}, "exec": {"code": 0},
@@ -140,3 +141,9 @@ def test_a_fork_that_a_jump_left_is_no_childs(tap, how):
     assert names == {"main": [2, 2, 2], "alone": [1, 1, 1], "threaded": [0, 0, 0]}
     assert [(g["kind"], g["count"]) for g in trace.gaps()] == [("not_attached", 1)], trace.gaps()
     assert len(trace.processes()) == 2 and trace.summary()["dropped"] == 0
+
+
+def test_more_forks_at_a_time_than_are_told_apart(tap):
+    trace = tap.run([harness.program("fork_many"), "20"])
+    assert counted.check(tap, trace) == {"inside": 320, "own": 320}
+    assert len(trace.processes()) == 1 + 320 and trace.gaps() == [], trace.gaps()

@@ -103,14 +103,34 @@ static void those_of_threads_that_ended_are_none_and_take_no_place(void **state)
     assert_false(ft_fork_is_any(FRAME(2)));
 }
 
-static void of_too_many_those_beyond_are_not_known(void **state)
+static void *begin_and_end_fork(void *is_begun)
+{
+    assert_int_equal(ft_thread_start(), 0);
+    uint64_t *place = ft_fork_begin(FRAME(1));
+    assert_null(place);
+    pthread_barrier_wait(is_begun);
+    pthread_barrier_wait(is_begun);
+    ft_fork_end(place, FRAME(1));
+    return NULL;
+}
+
+static void of_too_many_those_beyond_are_on_their_way_until_they_end(void **state)
 {
     (void)state;
+    uint64_t *places[FT_FORKS_MAX];
+    pthread_barrier_t is_begun;
+    pthread_t thread;
+    pthread_barrier_init(&is_begun, NULL, 2);
     for (int i = 0; i < FT_FORKS_MAX; i++)
-        assert_non_null(ft_fork_begin(FRAME(i)));
-    assert_null(ft_fork_begin(FRAME(FT_FORKS_MAX)));
-    ft_fork_end(NULL, FRAME(FT_FORKS_MAX));
+        assert_non_null(places[i] = ft_fork_begin(FRAME(i)));
+    assert_int_equal(pthread_create(&thread, NULL, begin_and_end_fork, &is_begun), 0);
+    pthread_barrier_wait(&is_begun);
+    for (int i = 0; i < FT_FORKS_MAX; i++)
+        ft_fork_end(places[i], FRAME(i));
     assert_true(ft_fork_is_any(FRAME(FT_FORKS_MAX)));
+    pthread_barrier_wait(&is_begun);
+    pthread_join(thread, NULL);
+    assert_false(ft_fork_is_any(FRAME(FT_FORKS_MAX)));
 }
 
 /* From here on it is not asked for a name of /proc: in this thread alone. */
@@ -171,7 +191,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(those_of_a_thread_that_ends_are_none, setup, teardown),
         cmocka_unit_test_setup_teardown(a_handler_forks_inside_a_fork, setup, teardown),
         cmocka_unit_test_setup_teardown(those_of_threads_that_ended_are_none_and_take_no_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_too_many_those_beyond_are_not_known, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_too_many_those_beyond_are_on_their_way_until_they_end, setup, teardown),
         cmocka_unit_test_setup_teardown(one_of_a_first_thread_that_ended_is_none_and_that_is_asked_once, setup,
                                         teardown),
     };
