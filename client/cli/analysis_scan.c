@@ -123,6 +123,7 @@ void ft_process_sum_add(struct ft_process_sum *to, const struct ft_process_sum *
     to->profiled += from->profiled;
     to->read_bytes += from->read_bytes;
     to->written_bytes += from->written_bytes;
+    to->late_bytes += from->late_bytes;
     to->io_time_ns += from->io_time_ns;
     to->kernel_like_bytes += from->kernel_like_bytes;
 }

@@ -22,6 +22,7 @@ struct ft_process_sum {
     uint64_t events;
     uint64_t profiled;                  /* events that came as sums, dropped ones (capped) among them */
     uint64_t read_bytes, written_bytes; /* as in read and write of a summary */
+    uint64_t late_bytes;                /* of both: see ft_count_is_late() */
     uint64_t io_time_ns;                /* sum, not union */
     uint64_t kernel_like_bytes;         /* what rchar + wchar should hold */
 };

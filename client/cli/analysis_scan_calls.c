@@ -46,6 +46,7 @@ static struct ft_scan_call make_call(const struct ft_trace_reader *reader, unsig
         .stream = (uint8_t)stream,
         .is_transfer = group == FT_GROUP_TRANSFER,
         .is_open = ft_count_is_open(name),
+        .is_late = ft_count_is_late(name, group),
     };
 }
 
@@ -68,6 +69,7 @@ struct ft_scan_effect ft_scan_effect_of(const struct ft_scan_call *call, unsigne
     bool is_move = moved || mask & (FT_COUNT_READ | FT_COUNT_WRITE) || kernel_sides || call->side <= FT_SIDE_WRITE ||
                    call->bytes_side <= FT_SIDE_WRITE;
     bool is_metadata = call->side == FT_SIDE_METADATA, is_io = mask & FT_COUNT_IO;
+    bool is_rare = call->reuse != FT_REUSE_NONE || call->is_late;
     return (struct ft_scan_effect){
         .counts = {counts_of(call->is_open, is_metadata, false), counts_of(call->is_open, is_metadata, true)},
         .io_time = is_io ? UINT64_MAX : 0,
@@ -79,7 +81,7 @@ struct ft_scan_effect ft_scan_effect_of(const struct ft_scan_call *call, unsigne
         .side = call->side,
         .bytes_side = call->bytes_side,
         .flags = (uint8_t)((mask == FT_COUNT_READ || mask == FT_COUNT_WRITE ? FT_SCAN_IS_REQUEST : 0) |
-                           (is_move ? FT_SCAN_IS_MOVE : 0) | (call->reuse != FT_REUSE_NONE ? FT_SCAN_IS_NAMING : 0)),
+                           (is_move ? FT_SCAN_IS_MOVE : 0) | (is_rare ? FT_SCAN_IS_RARE : 0)),
         .busy = (uint8_t)((mask & (FT_COUNT_READ | FT_COUNT_WRITE)) | (is_io ? FT_SCAN_BUSY : 0)),
     };
 }

@@ -45,6 +45,7 @@ static void begin_run(struct ft_scan_part *part, const struct ft_run *run)
 {
     part->run++;
     part->run_file_count = 0;
+    part->late_bytes = 0;
     ft_access_run_begin(&part->accesses[part->access_count],
                         ft_trace_set_thread(part->work->set, part->reader_index, run->thread));
 }

@@ -15,7 +15,7 @@ struct ft_scan_call {
     uint8_t kernel_sides; /* see ft_count_kernel_sides() */
     uint8_t reuse;        /* enum ft_reuse_kind */
     uint8_t stream;       /* see ft_count_of_stream() */
-    bool is_transfer, is_open;
+    bool is_transfer, is_open, is_late;
 };
 
 /* What a call adds to, by the classes of its files. */
@@ -33,7 +33,7 @@ struct ft_scan_effect {
 enum {
     FT_SCAN_IS_REQUEST = 1, /* what has a place in the order of accesses */
     FT_SCAN_IS_MOVE = 2,    /* may add to more than counts and times of I/O */
-    FT_SCAN_IS_NAMING = 4,  /* removes, renames or links */
+    FT_SCAN_IS_RARE = 4,    /* removes, renames or links, or tells late bytes: adds to what few calls do */
 };
 enum { FT_SCAN_BUSY = 1 << FT_PACKED_MOVED_BITS };
 
@@ -71,7 +71,8 @@ struct ft_scan_part {
     uint8_t busy_as[FT_SCAN_PIECE];  /* ft_scan_effect.busy; 0 of what is no call */
     uint32_t *run_files;             /* entries that the run at hand touched, each once */
     size_t run_file_count, run_file_space;
-    uint32_t run; /* counted from 1, over all blocks */
+    uint32_t run;        /* counted from 1, over all blocks */
+    uint64_t late_bytes; /* of the run at hand, as of ft_process_sum */
     struct ft_scan_order *order;
     struct ft_access_run *accesses; /* of its runs */
     size_t access_count, run_space;

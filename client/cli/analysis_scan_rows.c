@@ -79,6 +79,17 @@ static void note_names(struct ft_scan_part *part, const struct ft_rows *rows, si
     mark_path(part, file2, false, ts_ns);
 }
 
+/* What few calls add to: where FT_SCAN_IS_RARE. */
+static __attribute__((noinline)) void add_rare(struct ft_scan_part *part, const struct ft_rows *rows, size_t i,
+                                               const struct ft_scan_effect *effect)
+{
+    const struct ft_scan_call *call = &part->calls[rows->call[i]];
+    part->late_bytes += call->is_late && effect->moved ? rows->bytes[i] : 0;
+    if (call->reuse != FT_REUSE_NONE && rows->err[i] == 0) {
+        note_names(part, rows, i);
+    }
+}
+
 bool ft_scan_is_only_made(const struct ft_entries *entries, const struct ft_scan_file *file, unsigned reuse)
 {
     if (reuse == FT_REUSE_NONE || file->is_identified || file->entry == FT_ENTRY_NONE) {
@@ -172,8 +183,8 @@ static __attribute__((noinline)) uint8_t add_pair(struct ft_scan_part *part, con
     struct ft_scan_file *file = &part->files.items[at];
     struct ft_scan_effect effect = ft_scan_effect_of(call, file->file_class, second, file->is_memory);
     add_row(part, rows, i, file, &effect, run);
-    if (call->reuse != FT_REUSE_NONE && rows->err[i] == 0) {
-        note_names(part, rows, i);
+    if (effect.flags & FT_SCAN_IS_RARE) {
+        add_rare(part, rows, i, &effect);
     }
     return effect.busy;
 }
@@ -248,11 +259,11 @@ static inline __attribute__((always_inline)) void add_rows(struct ft_scan_part *
         const struct ft_scan_effect *effect = &effects[file->variant][rows->call[i]];
         part->busy_as[k] = effect->busy;
         add_row(part, rows, i, file, effect, run);
-        if (effect->flags & FT_SCAN_IS_NAMING && rows->err[i] == 0) {
-            note_names(part, rows, i);
+        if (effect->flags & FT_SCAN_IS_RARE) {
+            add_rare(part, rows, i, effect);
             files = part->files.items;
         }
-        size_t end = effect->flags & FT_SCAN_IS_NAMING ? k + 1 : repeats_end(part, rows, first, k + 1, count);
+        size_t end = effect->flags & FT_SCAN_IS_RARE ? k + 1 : repeats_end(part, rows, first, k + 1, count);
         if (end > k + 1) {
             add_repeats(part, rows, i + 1, end - k - 1, file, effect, run);
             memset(part->busy_as + k + 1, effect->busy, end - k - 1);
@@ -300,5 +311,6 @@ void ft_scan_rows_add(struct ft_scan_part *part, const struct ft_rows *of_block,
         add_busy(part, rows, first, count);
     }
     ft_busy_add_times(&part->busy.writer, run.sum.io_time_ns, run.moved_ns);
+    run.sum.late_bytes = part->late_bytes;
     ft_process_sum_add(sum, &run.sum);
 }

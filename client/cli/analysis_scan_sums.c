@@ -102,6 +102,7 @@ static void add_to_process(struct ft_process_sum *sum, const struct ft_scan_call
     sum->io_time_ns += mask & FT_COUNT_IO ? (uint64_t)rows->dur_ns[i] : 0;
     sum->read_bytes += moved & FT_COUNT_READ ? rows->bytes[i] : 0;
     sum->written_bytes += moved & FT_COUNT_WRITE ? rows->bytes[i] : 0;
+    sum->late_bytes += call->is_late && moved & (FT_COUNT_READ | FT_COUNT_WRITE) ? rows->bytes[i] : 0;
     sum->kernel_like_bytes += sides * rows->bytes[i];
 }
 

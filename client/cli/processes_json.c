@@ -182,9 +182,9 @@ static void put_busy(struct ft_json *json, const struct ft_processes *processes,
     ft_json_member_seconds_if(json, "unoverlapped_app_io_time", is_known,
                               times->total_ns[FT_SWEEP_APP_IO] - times->app_io_and_compute_ns);
     ft_json_member_seconds_if(json, "moving_time", io_is_known, moving_ns);
-    ft_json_member_double_if(json, "bandwidth", io_is_known,
-                             moving_ns > 0 ? (double)(sum->read_bytes + sum->written_bytes) * 1e9 / (double)moving_ns
-                                           : 0);
+    uint64_t moved = sum->read_bytes + sum->written_bytes, timed = moved - sum->late_bytes;
+    ft_json_member_double_if(json, "bandwidth", io_is_known && (moved == 0 || timed > 0),
+                             moving_ns > 0 ? (double)timed * 1e9 / (double)moving_ns : 0);
     ft_json_end_object(json);
 }
 

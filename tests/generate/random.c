@@ -52,6 +52,27 @@ static void transfer(struct gen_trace *trace, struct gen_thread *thread, uint64_
     gen_emit(trace, thread, event, medians[(bits >> 26) % 5]);
 }
 
+// What an asynchronous request came to, which was a read of the first file or a write to the second.
+static void request(struct gen_trace *trace, struct gen_thread *thread, uint64_t bits)
+{
+    uint32_t file = any_file(trace, bits >> 40);
+    bool is_write = bits & 1;
+    int64_t size = (int64_t)(bits >> 8 & 0x3fff), got = bits >> 24 & 3 ? size : size / 3;
+    struct ft_event event = {
+        .call = bits & 2 ? FT_CALL_ID_aio_return : FT_CALL_ID_aio_return64,
+        .file = is_write ? 0 : file,
+        .file2 = is_write ? file : 0,
+        .fd = 4,
+        .size = size,
+        .offset = (int64_t)(bits >> 30 & 0xfff) * 512,
+        .result = got,
+        .bytes = (uint64_t)got,
+        .has = FT_HAS_SIZE | FT_HAS_OFFSET | FT_HAS_BYTES,
+    };
+
+    gen_emit(trace, thread, event, 400);
+}
+
 // Of up to 40 ms that are past, or of no time at all.
 static void span(struct gen_trace *trace, struct gen_thread *thread, uint64_t bits)
 {
@@ -68,7 +89,7 @@ void gen_random_step(struct gen_trace *trace, struct gen_thread *thread)
     if (bits % 16 == 0)
         thread->context = gen_context(trace, "epoch", bits >> 4 & 3);
     bits = gen_random(&thread->random);
-    switch (bits % 10) {
+    switch (bits % 11) {
     case 0:
         gen_open(trace, thread, any_file(trace, bits >> 8), O_RDWR, 4);
         break;
@@ -82,6 +103,9 @@ void gen_random_step(struct gen_trace *trace, struct gen_thread *thread)
     case 3:
     case 4:
         span(trace, thread, gen_random(&thread->random));
+        break;
+    case 5:
+        request(trace, thread, gen_random(&thread->random));
         break;
     default:
         transfer(trace, thread, gen_random(&thread->random));

@@ -13,7 +13,8 @@ from generated import events_of, reported
 
 READS = {"read", "pread64", "fread"}
 WRITES = {"write", "pwrite64", "fprintf"}
-TRANSFERS = {"copy_file_range", "sendfile"}
+LATE = {"aio_return", "aio_return64"}  # their bytes were moved before, in another time
+TRANSFERS = {"copy_file_range", "sendfile"} | LATE
 METADATA = {"open64", "openat64", "fstat", "lstat", "stat", "lseek64", "close", "fclose", "fsync", "rename", "unlink", "mkdir",
             "access", "fstatat", "opendir", "readdir", "readdir64", "closedir", "rmdir"}
 STREAMS = {"fclose"}
@@ -36,6 +37,7 @@ class Call:
         self.event, self.ways, self.moved = event, ways, moved
         self.start, self.end = event["ts"], event["ts"] + event["dur"]
         self.bytes = event["result"] if moved else 0
+        self.timed_bytes = 0 if event["name"] in LATE else self.bytes
 
 
 def kinds_of(path):

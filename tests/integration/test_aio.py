@@ -2,7 +2,7 @@
 """What asynchronous requests moved is counted when the program asks for it."""
 
 import harness
-from generated import reported
+from generated import document, reported
 
 
 def test_bytes_of_requests_are_those_of_their_file(tap):
@@ -17,6 +17,8 @@ def test_bytes_of_requests_are_those_of_their_file(tap):
     for way in ("read", "write"):
         assert summary[way]["bandwidth"] is summary[way]["busy_bandwidth"] is None
     assert summary["moved"]["busy_bandwidth"] is None and "B/s" not in reported("summary", trace.path).decode()
+    process, = document("processes", trace.path)["processes"]
+    assert (process["read_bytes"], process["written_bytes"], process["busy"]["bandwidth"]) == (12 + 5000, 3 * 4096, None)
     returns = [e for e in trace.events() if e["name"].startswith("aio_return")]
     assert [e.get("offset") for e in returns if "path2" in e] == [0, 4096, 8192]
     # A sync is neither, and the last one failed.

@@ -4,6 +4,7 @@
 import collections
 import tempfile
 
+import pytest
 from generated import events_of, generate
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -52,17 +53,30 @@ def accesses_of(calls):
     return counts
 
 
+def check_bandwidth(told, calls, ways, time):
+    """What is divided by a time has moved in it; None where nothing has, of bytes that there are."""
+    moved, timed = (sum(getattr(c, kind) * len(c.moved & ways) for c in calls) for kind in ("bytes", "timed_bytes"))
+    if moved and not timed:
+        assert told is None
+    else:
+        assert float(told) == pytest.approx(timed * 10 ** 9 / time if time else 0)
+
+
 def check_summary(summary, calls, spans):
     times, moving = unions_of(calls, spans)
     assert {key: ns(summary[key]) for key in times} == times
     assert ns(summary["moved"]["busy_time"]) == moving
+    check_bandwidth(summary["moved"]["busy_bandwidth"], calls, {"read", "write"}, moving)
     counts = accesses_of(calls)
     for way in ("read", "write"):
         own = [c for c in calls if way in c.ways]
         assert summary[way]["count"] == len(own)
         assert summary[way]["bytes"] == sum(c.bytes for c in calls if way in c.moved)
         assert ns(summary[way]["time"]) == sum(c.end - c.start for c in own)
-        assert ns(summary[way]["busy_time"]) == length(union((c.start, c.end) for c in own))
+        busy = length(union((c.start, c.end) for c in own))
+        assert ns(summary[way]["busy_time"]) == busy
+        check_bandwidth(summary[way]["bandwidth"], calls, {way}, sum(c.end - c.start for c in own))
+        check_bandwidth(summary[way]["busy_bandwidth"], calls, {way}, busy)
         assert summary[way]["small"] == sum(0 < c.bytes < 4096 for c in own)
         assert summary[way]["empty"] == sum(c.bytes == 0 for c in own)
         assert (summary[way]["sequential"], summary[way]["random"]) == (counts[way, True], counts[way, False]), way
@@ -93,6 +107,7 @@ def check_processes(path, summary, calls, spans, *options):
         times, moving = unions_of(own, [e for e in spans if (e["host"], e["pid"]) == key])
         assert {name: ns(process["busy"][name]) for name in times} == times
         assert ns(process["busy"]["moving_time"]) == moving
+        check_bandwidth(process["busy"]["bandwidth"], own, {"read", "write"}, moving)
         assert ns(process["io_time"]) == sum(c.end - c.start for c in own)
         assert process["read_bytes"] == sum(c.bytes for c in own if "read" in c.moved)
         assert process["written_bytes"] == sum(c.bytes for c in own if "write" in c.moved)
