@@ -30,6 +30,12 @@ void ft_batch_trim(struct ft_batch *batch)
     memset(batch, 0, sizeof(*batch));
 }
 
+size_t ft_batch_memory(const struct ft_batch *batch)
+{
+    return batch->slabs_count * ((size_t)FT_BATCH_SLAB_CHUNKS * FT_CHUNK_BYTES + sizeof(*batch->slabs)) +
+           batch->room * sizeof(*batch->pieces);
+}
+
 void ft_batch_fini(struct ft_batch *batch)
 {
     ft_batch_trim(batch);

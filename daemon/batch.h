@@ -52,5 +52,7 @@ void ft_batch_commit(struct ft_batch *batch, size_t from, size_t to);
 
 // Gives memory back where it stands idle.
 void ft_batch_trim(struct ft_batch *batch);
+// How much that would be.
+size_t ft_batch_memory(const struct ft_batch *batch);
 
 #endif

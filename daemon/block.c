@@ -61,10 +61,11 @@ static void put_last_records(struct ft_job *job, int64_t now_ns)
 {
     if (!job->storage.writer || !ft_storage_wants_next(&job->storage, job, now_ns))
         return;
+    ft_clock_view_init(job->view, &job->daemon->clock);
     struct ft_drain drain = {
         .writer = job->storage.writer,
         .part = job->storage.part,
-        .view = &job->view,
+        .view = job->view,
         .lives = &job->lives,
         .now_ns = now_ns,
     };
@@ -87,7 +88,7 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
         .block = ++job->block_number,
         .now_ns = now_ns,
         .torn_wait_ns = daemon->config.torn_wait_ns,
-        .view = &job->view,
+        .view = job->view,
         .mounts = &daemon->mounts,
         .lives = &job->lives,
         .rows_max = (uint64_t)daemon->config.block_events,
@@ -95,7 +96,7 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
         .must_not_wait = must_not_wait,
     };
     ft_clock_tick(&daemon->clock, true);
-    ft_clock_view_init(&job->view, &daemon->clock);
+    ft_clock_view_init(job->view, &daemon->clock);
     ft_storage_note_clock(&job->storage, &daemon->clock, now_ns);
     ft_lives_begin(&job->lives, job->storage.part, ft_clock_realtime_offset_ns());
     ft_mode_check_cap(job, drain);
@@ -279,7 +280,7 @@ static struct ft_process *run_round(struct ft_job *job, struct ft_drain *drain, 
         FT_TEST_POINT(copied);
     // Behind every record that was copied there is a clock pair now.
     ft_clock_tick(&job->daemon->clock, true);
-    ft_clock_view_init(&job->view, &job->daemon->clock);
+    ft_clock_view_init(job->view, &job->daemon->clock);
     size_t flushed = 0;
     for (size_t from = 0, to; from < batch->count; from = to) {
         struct ft_process *owner = batch->pieces[from].process;

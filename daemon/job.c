@@ -101,6 +101,7 @@ static void remove_job(struct ft_job *job)
     if (*link)
         *link = job->next;
     daemon->job_count--;
+    ft_users_remove_job(&daemon->users, job->uid);
     job->is_closing = true;
     uv_close((uv_handle_t *)&job->timer, on_closed);
 }
@@ -245,6 +246,7 @@ static struct ft_job *create(struct ft_daemon *daemon, const char *key, uint32_t
     job->next = daemon->jobs;
     daemon->jobs = job;
     daemon->job_count++;
+    ft_users_add_job(&daemon->users, uid);
     return job;
 }
 

@@ -60,7 +60,7 @@ struct ft_job {
     struct ft_storage storage;
     struct ft_batch batch;
     struct ft_children children;
-    struct ft_clock_view view;
+    struct ft_clock_view *view; // of the pass that is on
     struct ft_lives lives;
     struct ft_headroom_cache headroom;
     uint32_t block_number;

@@ -27,7 +27,7 @@ static void put_call(struct ft_job *job, struct ft_process *process, struct ft_l
         const struct ft_line *line = &segment->lines[i];
         if (!line->call || line->call >= FT_TRACE_CALL_MAX)
             continue;
-        int64_t since_ns = process->clock == FT_CLOCK_TICKS ? ft_clock_view_ns(&job->view, line->call_start)
+        int64_t since_ns = process->clock == FT_CLOCK_TICKS ? ft_clock_view_ns(job->view, line->call_start)
                                                             : (int64_t)line->call_start;
         since_ns = since_ns < process->start_ns ? process->start_ns : since_ns > now_ns ? now_ns : since_ns;
         if (row->call && now_ns - since_ns <= row->call_ns)
@@ -119,7 +119,7 @@ static struct ft_live_picture *make_picture(struct ft_job *job, int64_t now_ns)
         return NULL;
     }
     picture->as_of_ns = ft_live_as_of_ns(job, now_ns);
-    ft_clock_view_init(&job->view, &job->daemon->clock);
+    ft_clock_view_init(job->view, &job->daemon->clock);
     put_processes(job, picture, now_ns);
     put_files(&job->live, picture);
     put_job(job, picture);

@@ -35,6 +35,11 @@ void ft_lives_fini(struct ft_lives *lives)
     memset(lives, 0, sizeof(*lives));
 }
 
+size_t ft_lives_memory(const struct ft_lives *lives)
+{
+    return lives->paths_room * sizeof(*lives->paths) + lives->inodes_room * sizeof(*lives->inodes);
+}
+
 void ft_lives_begin(struct ft_lives *lives, uint32_t part, int64_t realtime_offset_ns)
 {
     lives->epoch += part != lives->part;

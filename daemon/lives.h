@@ -16,6 +16,7 @@
 #define FT_DAEMON_LIVES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { FT_LIVES_PATHS_MAX = 16384, FT_LIVES_INODES_MAX = 16384 };
@@ -35,6 +36,7 @@ struct ft_lives {
 };
 
 void ft_lives_fini(struct ft_lives *lives);
+size_t ft_lives_memory(const struct ft_lives *lives);
 
 // Paths are NAME ids of this part of the trace from here on.
 void ft_lives_begin(struct ft_lives *lives, uint32_t part, int64_t realtime_offset_ns);

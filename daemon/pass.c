@@ -11,6 +11,7 @@
 #include "daemon/inside.h"
 #include "daemon/log.h"
 #include "daemon/procfs.h"
+#include "daemon/share.h"
 #include "daemon/test_point.h"
 
 // Looks at idle processes that one job makes in a second, at most: with few processes they are looked at more often
@@ -305,7 +306,7 @@ static int64_t next_look_ns(const struct ft_job *job)
     return next_ns;
 }
 
-void ft_pass_run(struct ft_job *job)
+static void run(struct ft_job *job)
 {
     struct ft_drain drain;
     int64_t now_ns = ft_clock_mono_ns();
@@ -350,4 +351,14 @@ void ft_pass_run(struct ft_job *job)
     job->next_pass_ns = due_ns < look_ns ? due_ns : look_ns;
     if (job->has_records && job->next_records_ns < job->next_pass_ns)
         job->next_pass_ns = job->next_records_ns;
+}
+
+void ft_pass_run(struct ft_job *job)
+{
+    // Larger than all that a resting job has else.
+    struct ft_clock_view view;
+    job->view = &view;
+    run(job);
+    job->view = NULL;
+    ft_share_keep(job);
 }

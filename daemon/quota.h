@@ -9,7 +9,11 @@
 
 #include "daemon/job.h"
 
-enum { FT_QUOTA_FREE_BYTES = 128 << 10 };
+enum { FT_QUOTA_FREE_BYTES = 128 << 10, FT_QUOTA_PROCESS_BYTES = 200 << 10 };
+// All that a process may have on nobody's account: flowtapd(8) adds it up.
+_Static_assert(FT_QUOTA_FREE_BYTES + FT_HELLO_PAGES * FT_PAGE_BYTES + sizeof(struct ft_process) <=
+                   FT_QUOTA_PROCESS_BYTES,
+               "memory of a process");
 
 size_t ft_quota_memory(const struct ft_process *process);
 

@@ -14,6 +14,7 @@
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/own_files.h"
+#include "daemon/share.h"
 #include "daemon/stored_name.h"
 #include "daemon/test_point.h"
 
@@ -285,7 +286,8 @@ bool ft_storage_wants_next(const struct ft_storage *storage, const struct ft_job
     const struct ft_config *config = &job->daemon->config;
     return ft_trace_writer_bytes(storage->writer) >= (uint64_t)config->rotate_size_bytes ||
            now_ns - storage->created_ns >= config->rotate_age_ns ||
-           ft_trace_writer_memory(storage->writer) >= (size_t)config->rotate_memory_bytes || is_gone(storage);
+           ft_trace_writer_memory(storage->writer) >= (size_t)config->rotate_memory_bytes ||
+           ft_share_wants_next(job, now_ns) || is_gone(storage);
 }
 
 bool ft_storage_is_full(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)

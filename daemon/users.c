@@ -80,6 +80,33 @@ void ft_users_give_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes)
     pthread_mutex_unlock(&users->lock);
 }
 
+void ft_users_add_job(struct ft_users *users, uint32_t uid)
+{
+    pthread_mutex_lock(&users->lock);
+    struct ft_user *user = user_of(users, uid);
+    if (user)
+        user->jobs++;
+    pthread_mutex_unlock(&users->lock);
+}
+
+void ft_users_remove_job(struct ft_users *users, uint32_t uid)
+{
+    pthread_mutex_lock(&users->lock);
+    struct ft_user *user = user_of(users, uid);
+    if (user && user->jobs)
+        user->jobs--;
+    pthread_mutex_unlock(&users->lock);
+}
+
+uint32_t ft_users_jobs(struct ft_users *users, uint32_t uid)
+{
+    pthread_mutex_lock(&users->lock);
+    const struct ft_user *user = user_of(users, uid);
+    uint32_t jobs = user ? user->jobs : 0;
+    pthread_mutex_unlock(&users->lock);
+    return jobs;
+}
+
 size_t ft_users_list(struct ft_users *users, struct ft_user *out, size_t room)
 {
     pthread_mutex_lock(&users->lock);

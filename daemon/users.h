@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What each user has of the daemon: processes attached, bytes taken on the daemon's account. Any thread; one lock.
+// What each user has of the daemon: processes attached, jobs open, bytes taken on the daemon's account. Any thread; one lock.
 #ifndef FT_DAEMON_USERS_H
 #define FT_DAEMON_USERS_H
 
@@ -11,7 +11,7 @@
 
 struct ft_user {
     uint32_t uid;
-    uint32_t processes;
+    uint32_t processes, jobs;
     uint64_t bytes;
 };
 
@@ -33,6 +33,11 @@ bool ft_users_take_process(struct ft_users *users, uint32_t uid);
 void ft_users_give_process(struct ft_users *users, uint32_t uid);
 bool ft_users_take_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
 void ft_users_give_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
+
+// Jobs that are open; they are limited elsewhere.
+void ft_users_add_job(struct ft_users *users, uint32_t uid);
+void ft_users_remove_job(struct ft_users *users, uint32_t uid);
+uint32_t ft_users_jobs(struct ft_users *users, uint32_t uid);
 
 // Copies of what each user has; returns how many were copied, `room` at most.
 size_t ft_users_list(struct ft_users *users, struct ft_user *out, size_t room);

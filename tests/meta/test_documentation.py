@@ -66,6 +66,20 @@ def test_every_key_is_in_the_help_and_the_page_of_the_daemon_with_the_same_words
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_page_adds_up_what_a_user_can_make_the_daemon_hold():
+    """Defaults times the sizes that the source has, as the section MEMORY tells them."""
+    units = {"K": 1 / 1024, "M": 1, "G": 1024}
+    default = {key: float(value[:-1]) * units[value[-1]] if value[-1:] in units else float(value)
+               for key, value, *_ in config_keys() if re.fullmatch(r"\d+[KMG]?", value or "")}
+    process, = re.findall(r"FT_QUOTA_PROCESS_BYTES = (\d+) << 10", tree.text("daemon/quota.h"))
+    job, = re.findall(r"FT_SHARE_MIN_BYTES = (\d+) << 10", tree.text("daemon/share.h"))
+    parts = [default["max_user_memory"], default["max_processes_per_user"] * int(process) / 1024,
+             max(default["max_user_jobs_memory"], default["max_jobs_per_user"] * int(job) / 1024)]
+    section = re.search(r"^\.SH MEMORY\n(.*?)^\.SH", page("flowtapd.8"), re.M | re.S)[1]
+    assert [int(told) for told in re.findall(r"^(\d+) MiB$", section, re.M)] == [*parts, sum(parts)]
+    assert [int(told) for told in re.findall(r"times (\d+) KiB", section)] == [int(process), int(job)]
+
+
 def test_the_page_says_what_waits_for_a_restart():
     section = re.search(r"^\.SH RELOAD\n(.*?)^\.SH", page("flowtapd.8"), re.M | re.S)[1]
     own = {key for key, *_ in config_keys()[-7:]}  # those of flowtap run
