@@ -207,7 +207,7 @@ int ft_trace_reader_open_memory(const void *bytes, size_t len, const struct ft_t
 void ft_trace_reader_close(struct ft_trace_reader *reader); // NULL is fine; its decoders first
 
 // All of the file that is not in blocks. Strings are NUL-terminated behind their
-// len bytes. A missing header gives one of zeros and empty strings.
+// len bytes. A missing header gives one of zeros and empty strings, with the realtime offset as the first clock record has it.
 const char *ft_trace_reader_path(const struct ft_trace_reader *reader); // as opened; "(memory)"
 const struct ft_trace_header *ft_trace_reader_header(const struct ft_trace_reader *reader);
 uint64_t ft_trace_reader_size(const struct ft_trace_reader *reader);     // bytes, as it was at _open

@@ -98,6 +98,7 @@ struct ft_trace_reader {
     size_t process_bytes;
     struct ft_trace_header header;
     bool has_header;
+    bool has_clock; // realtime_offset_ns is known
     bool is_closed;
     char *text_room; // for names, which need no alignment and are many
     size_t text_left;

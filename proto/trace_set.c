@@ -11,7 +11,7 @@ static int compare_bytes(struct ft_bytes a, struct ft_bytes b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-// By host, boot, part, path.
+// By host, boot, part, path; copies stand together.
 static int compare_readers(const void *a, const void *b)
 {
     const struct ft_trace_reader *x = ((const struct ft_set_reader *)a)->reader;
@@ -25,6 +25,10 @@ static int compare_readers(const void *a, const void *b)
         order = (hx->part > hy->part) - (hx->part < hy->part);
     if (order == 0)
         order = (hx->created_ns > hy->created_ns) - (hx->created_ns < hy->created_ns);
+    if (order == 0)
+        order = (hx->uid > hy->uid) - (hx->uid < hy->uid);
+    if (order == 0)
+        order = compare_bytes(hx->job.id, hy->job.id);
     return order ? order : strcmp(ft_trace_reader_path(x), ft_trace_reader_path(y));
 }
 
@@ -42,15 +46,16 @@ static void add_progress(void *context, uint64_t done, uint64_t total)
     progress->options->progress(progress->options->progress_context, progress->done + done, progress->total);
 }
 
-static int note_unreadable(struct ft_trace_set *set, const char *path)
+static int note_unreadable(struct ft_trace_set *set, const char *path, int error)
 {
     char *copy = strdup(path);
 
-    if (!copy || ft_array_grow(&set->unreadable, &set->unreadable_cap, set->unreadable_count, sizeof(char *))) {
+    if (!copy ||
+        ft_array_grow(&set->unreadable, &set->unreadable_cap, set->unreadable_count, sizeof(*set->unreadable))) {
         free(copy);
         return -ENOMEM;
     }
-    set->unreadable[set->unreadable_count++] = copy;
+    set->unreadable[set->unreadable_count++] = (struct ft_trace_set_unreadable){.path = copy, .error = error};
     set->is_partial = true;
     return 0;
 }
@@ -97,7 +102,7 @@ static int open_readers(struct ft_trace_set *set, const struct ft_walk *walk,
             set_error(error, walk->files[i].path, rc);
             return rc;
         }
-        if (rc && note_unreadable(set, walk->files[i].path))
+        if (rc && note_unreadable(set, walk->files[i].path, rc))
             return -ENOMEM;
         if (rc)
             continue;
@@ -192,7 +197,7 @@ static bool is_part(const struct ft_trace_header *header, const struct ft_trace_
 
 void ft_trace_set_explain(const struct ft_trace_set *set, size_t index, struct ft_trace_reader *reader)
 {
-    const struct ft_trace_header *header = &set->readers[index].reader->header;
+    const struct ft_trace_header *header = &reader->header;
 
     for (size_t i = 0; i < set->reader_count; i++) {
         const struct ft_trace_reader *later = set->readers[i].reader;
@@ -209,6 +214,15 @@ static void explain_torn(struct ft_trace_set *set)
         ft_trace_set_explain(set, i, set->readers[i].reader);
 }
 
+// One that the system does not let us read says more than one that is no trace.
+static const struct ft_trace_set_unreadable *worst_unreadable(const struct ft_trace_set *set)
+{
+    for (size_t i = 0; i < set->unreadable_count; i++)
+        if (set->unreadable[i].error != -EBADMSG)
+            return &set->unreadable[i];
+    return &set->unreadable[0];
+}
+
 static int open_found(struct ft_trace_set *set, const struct ft_walk *walk,
                       const struct ft_trace_reader_options *options, struct ft_trace_set_error *error)
 {
@@ -217,10 +231,15 @@ static int open_found(struct ft_trace_set *set, const struct ft_walk *walk,
     if (rc)
         return rc;
     if (set->reader_count == 0 && set->unreadable_count > 0) {
-        set_error(error, set->unreadable[0], -EBADMSG);
-        return -EBADMSG;
+        const struct ft_trace_set_unreadable *worst = worst_unreadable(set);
+
+        set_error(error, worst->path, worst->error);
+        return worst->error;
     }
     qsort(set->readers, set->reader_count, sizeof(*set->readers), compare_readers);
+    rc = ft_set_leave_out(set);
+    if (rc)
+        return rc;
     explain_torn(set);
     if (ft_intern_init(&set->hosts) || ft_intern_init(&set->process_keys) || ft_intern_init(&set->thread_keys))
         return -ENOMEM;

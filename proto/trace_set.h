@@ -28,8 +28,9 @@ struct ft_trace_set_error {
 // Opens files and, in folders of any depth, every *.flow in them (symbolic links
 // in folders are not followed). All or nothing for paths that are named; a file
 // found in a folder that is no trace is counted in _unreadable() and makes the
-// set partial; -EBADMSG where all of them are such. A file that is named twice is read once. memory_max is for the
-// whole set. error may be NULL.
+// set partial; where all of them are such, the error is that of one of them. A file that is named twice is read once, and
+// of copies the one with most events. A file whose clock is lost is read where it is alone; beside others it is left out,
+// and the set is partial. memory_max is for the whole set. error may be NULL.
 int ft_trace_set_open(const char *const *paths, size_t path_count, const struct ft_trace_reader_options *options,
                       struct ft_trace_set **out, struct ft_trace_set_error *error);
 void ft_trace_set_close(struct ft_trace_set *set); // NULL is fine
@@ -54,13 +55,29 @@ bool ft_trace_set_is_partial(const struct ft_trace_set *set);
 bool ft_trace_set_is_limited(const struct ft_trace_set *set); // one of its files at least did not fit in memory_max
 size_t ft_trace_set_memory(const struct ft_trace_set *set);   // bytes that its files' records take
 // For another reader of a file of this set, opened alone: what of it is torn but in a file that goes on from it is no
-// damage. _open did this for its own readers.
+// damage. _open did this for its own readers. `index` is none of the set's for a file that was left out.
 void ft_trace_set_explain(const struct ft_trace_set *set, size_t index, struct ft_trace_reader *reader);
 // Whether this file's end is told: it was closed, or another file of the set goes on from it.
 bool ft_trace_set_is_ended(const struct ft_trace_set *set, size_t reader);
 // How many are not. That is no damage: what is in them is whole.
 size_t ft_trace_set_unclosed(const struct ft_trace_set *set);
-size_t ft_trace_set_unreadable(const struct ft_trace_set *set, const char *const **paths);
+
+// Files of folders that could not be opened.
+struct ft_trace_set_unreadable {
+    char *path;
+    int error; // as of ft_trace_reader_open()
+};
+const struct ft_trace_set_unreadable *ft_trace_set_unreadable(const struct ft_trace_set *set, size_t *count);
+// "not readable as a trace", or what the system said.
+const char *ft_trace_set_unreadable_text(int error);
+
+// Files that could be opened, but are no part of the set.
+struct ft_trace_set_left_out {
+    char *path;
+    char *
+        copy_of; // another file of the set: the same header, or where that is lost, the same block; NULL: its clock is lost, its times fit no other's
+};
+const struct ft_trace_set_left_out *ft_trace_set_left_out(const struct ft_trace_set *set, size_t *count);
 
 // Hosts: distinct (host name, boot id). A file whose header is damaged is of a host of its own, without a name.
 size_t ft_trace_set_host_count(const struct ft_trace_set *set);

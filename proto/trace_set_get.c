@@ -12,8 +12,13 @@ void ft_trace_set_close(struct ft_trace_set *set)
         ft_trace_reader_close(set->readers[i].reader);
     }
     for (size_t i = 0; i < set->unreadable_count; i++)
-        free(set->unreadable[i]);
+        free(set->unreadable[i].path);
     free(set->unreadable);
+    for (size_t i = 0; i < set->left_out_count; i++) {
+        free(set->left_out[i].path);
+        free(set->left_out[i].copy_of);
+    }
+    free(set->left_out);
     free(set->readers);
     free(set->blocks);
     free(set->profiles);
@@ -100,10 +105,25 @@ size_t ft_trace_set_unclosed(const struct ft_trace_set *set)
     return count;
 }
 
-size_t ft_trace_set_unreadable(const struct ft_trace_set *set, const char *const **paths)
+const struct ft_trace_set_unreadable *ft_trace_set_unreadable(const struct ft_trace_set *set, size_t *count)
 {
-    *paths = (const char *const *)set->unreadable;
-    return set->unreadable_count;
+    *count = set->unreadable_count;
+    return set->unreadable;
+}
+
+const char *ft_trace_set_unreadable_text(int error)
+{
+    const char *text = error == -EBADMSG           ? NULL
+                       : error == -EPROTONOSUPPORT ? "written by another major version of Flowtap"
+                                                   : strerrordesc_np(-error);
+
+    return text ? text : "not readable as a trace";
+}
+
+const struct ft_trace_set_left_out *ft_trace_set_left_out(const struct ft_trace_set *set, size_t *count)
+{
+    *count = set->left_out_count;
+    return set->left_out;
 }
 
 size_t ft_trace_set_host_count(const struct ft_trace_set *set)

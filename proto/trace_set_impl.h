@@ -28,8 +28,10 @@ struct ft_trace_set {
     size_t block_count;
     struct ft_trace_set_block *profiles;
     size_t profile_count;
-    char **unreadable;
+    struct ft_trace_set_unreadable *unreadable;
     size_t unreadable_count, unreadable_cap;
+    struct ft_trace_set_left_out *left_out;
+    size_t left_out_count, left_out_cap;
     uint64_t events, profiled, bytes;
     bool is_partial;
     bool has_span;
@@ -43,6 +45,10 @@ struct ft_trace_set {
     struct ft_intern process_keys, thread_keys;
 };
 
+// A file that says nothing: empty, or cut in its header.
+bool ft_set_is_empty(const struct ft_trace_reader *reader);
+// Closes copies and files without a clock, and notes them; the readers are in order (trace_set_apart.c). 0 or -ENOMEM.
+int ft_set_leave_out(struct ft_trace_set *set);
 // Fills in hosts, processes, threads and files (trace_set_union.c). 0 or -ENOMEM.
 int ft_set_unite(struct ft_trace_set *set, bool with_files);
 // Then: a file without a birth is the first one that has one of the same inode (trace_set_births.c). 0 or -ENOMEM.

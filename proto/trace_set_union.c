@@ -58,8 +58,7 @@ static bool has_host(const struct ft_set_reader *entry)
     return header->host.len > 0 || header->boot_id.len > 0;
 }
 
-// As a file that is empty or cut in its header.
-static bool is_empty(const struct ft_trace_reader *reader)
+bool ft_set_is_empty(const struct ft_trace_reader *reader)
 {
     size_t blocks, profiles;
 
@@ -99,14 +98,14 @@ static int unite_hosts(struct ft_trace_set *set)
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
-        if (has_host(&set->readers[i]) || !is_empty(set->readers[i].reader))
+        if (has_host(&set->readers[i]) || !ft_set_is_empty(set->readers[i].reader))
             rc = unite_host(set, i);
     }
     // A file that says nothing is no further host, unless there is no other.
     for (uint32_t i = 0; rc == 0 && i < set->reader_count; i++) {
         struct ft_set_reader *entry = &set->readers[i];
 
-        if (!has_host(entry) && is_empty(entry->reader)) {
+        if (!has_host(entry) && ft_set_is_empty(entry->reader)) {
             entry->host = 0;
             rc = set->hosts.count > 0 ? 0 : unite_host(set, i);
         }

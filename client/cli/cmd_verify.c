@@ -44,6 +44,18 @@ struct check {
     size_t memory_max; /* for one file */
 };
 
+/* Files that were of the set, and cannot be opened any more. */
+struct gone {
+    struct {
+        const char *path;
+        int error;
+    } *files;
+    size_t count;
+};
+
+/* For a file that is no part of the set: its events are in no account. */
+#define NO_PART SIZE_MAX
+
 /* Of the memory that there is, the set may take the half. */
 enum { SET_PART = 2 };
 
@@ -71,16 +83,19 @@ static void check_blocks(struct output *output, struct check *check, size_t r, c
         size_t problem_count = 1;
         (void)ft_cli_decoded(ft_trace_decoder_verify(check->decoder, reader, kind | b, &problems, &problem_count));
         tell(output, problems, problem_count);
+        ft_progress_step(&check->progress, blocks[b].rows);
+        if (r == NO_PART) {
+            continue;
+        }
         if (problem_count > 0 && problems[0].kind == FT_PROBLEM_BAD_BLOCK) {
             check->accounts.has_all = false;
         } else {
             ft_accounts_add(&check->accounts, check->decoder, r, reader, kind | b);
         }
-        ft_progress_step(&check->progress, blocks[b].rows);
     }
 }
 
-static void begin_file(const struct output *output, const struct ft_trace_reader *reader)
+static void begin_file(const struct output *output, const struct ft_trace_reader *reader, const char *copy_of)
 {
     const char *path = ft_trace_reader_path(reader);
     if (output->json) {
@@ -88,6 +103,9 @@ static void begin_file(const struct output *output, const struct ft_trace_reader
         ft_json_member_text(output->json, "path", path, strlen(path));
         ft_json_member_uint(output->json, "events", ft_trace_reader_events(reader));
         ft_json_member_bool(output->json, "closed", ft_trace_reader_is_closed(reader));
+        if (copy_of) {
+            ft_json_member_text(output->json, "copy_of", copy_of, strlen(copy_of));
+        }
         ft_json_key(output->json, "problems");
         ft_json_begin_array(output->json);
     } else {
@@ -95,6 +113,10 @@ static void begin_file(const struct output *output, const struct ft_trace_reader
         ft_screen_print_names(output->screen, FT_STYLE_TITLE, "%s", path);
         fprintf(output->screen->out, ": %s\n",
                 ft_units_counted(&events, ft_trace_reader_events(reader), "event", "events"));
+        if (copy_of) {
+            ft_screen_print_names(output->screen, FT_STYLE_NONE, "  note: a copy of %s, which alone is read", copy_of);
+            fputc('\n', output->screen->out);
+        }
     }
 }
 
@@ -110,14 +132,15 @@ static void end_file(const struct output *output)
     }
 }
 
-static void check_reader(struct output *output, struct check *check, size_t r, const struct ft_trace_reader *reader)
+static void check_reader(struct output *output, struct check *check, size_t r, const struct ft_trace_reader *reader,
+                         const char *copy_of)
 {
     size_t count, block_count, profile_count;
     const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
     const struct ft_trace_block *blocks = ft_trace_reader_blocks(reader, &block_count);
     const struct ft_trace_block *profiles = ft_trace_reader_profiles(reader, &profile_count);
     struct output of_file = {.json = output->json, .screen = output->screen};
-    begin_file(output, reader);
+    begin_file(output, reader, copy_of);
     tell(&of_file, problems, count);
     check_blocks(&of_file, check, r, reader, 0, blocks, block_count);
     check_blocks(&of_file, check, r, reader, FT_TRACE_PROFILE, profiles, profile_count);
@@ -127,16 +150,16 @@ static void check_reader(struct output *output, struct check *check, size_t r, c
 }
 
 /* 0, or -errno where it cannot be opened any more. */
-static int check_file(struct output *output, struct check *check, size_t r)
+static int check_file(struct output *output, struct check *check, size_t r, const char *path, const char *copy_of)
 {
     struct ft_trace_reader_options alone = {.memory_max = check->memory_max};
     struct ft_trace_reader *reader;
-    int status = ft_trace_reader_open(ft_trace_reader_path(ft_trace_set_reader(check->set, r)), &alone, &reader);
+    int status = ft_trace_reader_open(path, &alone, &reader);
     if (!ft_cli_decoded(status)) {
         return status;
     }
     ft_trace_set_explain(check->set, r, reader);
-    check_reader(output, check, r, reader);
+    check_reader(output, check, r, reader, copy_of);
     ft_trace_reader_close(reader);
     return 0;
 }
@@ -182,46 +205,59 @@ static void tell_accounts(struct output *output, const struct ft_accounts *accou
     }
 }
 
-static void tell_unreadable_file(struct output *output, const char *path)
+static void tell_unreadable_file(struct output *output, const char *path, int error)
 {
     output->has_damage = true;
     if (output->json) {
         ft_json_text(output->json, path, strlen(path));
     } else {
-        ft_screen_print_names(output->screen, FT_STYLE_NONE, "%s: not readable as a trace", path);
+        ft_screen_print_names(output->screen, FT_STYLE_NONE, "%s: %s", path, ft_trace_set_unreadable_text(error));
         fputc('\n', output->screen->out);
     }
 }
 
 /* Those that are no trace, and those that are none any more. */
-static void tell_unreadable(struct output *output, const struct check *check, const struct ft_strings *gone)
+static void tell_unreadable(struct output *output, const struct check *check, const struct gone *gone)
 {
-    const char *const *paths;
-    size_t count = ft_trace_set_unreadable(check->set, &paths);
+    size_t count;
+    const struct ft_trace_set_unreadable *unreadable = ft_trace_set_unreadable(check->set, &count);
     for (size_t i = 0; i < count; i++) {
-        tell_unreadable_file(output, paths[i]);
+        tell_unreadable_file(output, unreadable[i].path, unreadable[i].error);
     }
     for (size_t i = 0; i < gone->count; i++) {
-        tell_unreadable_file(output, gone->items[i]);
+        tell_unreadable_file(output, gone->files[i].path, gone->files[i].error);
     }
 }
 
-static void check_files(struct output *output, struct check *check, struct ft_strings *gone)
+static void check_or_miss(struct output *output, struct check *check, size_t r, const char *path, const char *copy_of,
+                          struct gone *gone)
 {
+    int status = check_file(output, check, r, path, copy_of);
+    if (status < 0) {
+        check->accounts.has_all &= r == NO_PART;
+        gone->files[gone->count].path = path;
+        gone->files[gone->count++].error = status;
+    }
+}
+
+static void check_files(struct output *output, struct check *check, struct gone *gone)
+{
+    size_t left_out_count, parts = ft_trace_set_reader_count(check->set);
+    const struct ft_trace_set_left_out *left_out = ft_trace_set_left_out(check->set, &left_out_count);
+    gone->files = ft_cli_alloc((parts + left_out_count) * sizeof(*gone->files));
     ft_progress_begin(&check->progress, "checking", ft_trace_set_events(check->set));
-    for (size_t r = 0; r < ft_trace_set_reader_count(check->set); r++) {
-        if (check_file(output, check, r) < 0) {
-            check->accounts.has_all = false;
-            gone->items[gone->count++] = ft_trace_reader_path(ft_trace_set_reader(check->set, r));
-        }
+    for (size_t r = 0; r < parts; r++) {
+        check_or_miss(output, check, r, ft_trace_reader_path(ft_trace_set_reader(check->set, r)), NULL, gone);
+    }
+    for (size_t i = 0; i < left_out_count; i++) {
+        check_or_miss(output, check, NO_PART, left_out[i].path, left_out[i].copy_of, gone);
     }
     ft_progress_end(&check->progress);
 }
 
 static void check_set(struct output *output, struct check *check)
 {
-    size_t most = ft_trace_set_reader_count(check->set);
-    struct ft_strings gone = {.items = ft_cli_alloc(most * sizeof(*gone.items))};
+    struct gone gone = {0};
     if (output->json) {
         ft_json_begin_object(output->json);
         ft_json_key(output->json, "files");
@@ -234,7 +270,7 @@ static void check_set(struct output *output, struct check *check)
         ft_json_begin_array(output->json);
     }
     tell_unreadable(output, check, &gone);
-    free(gone.items);
+    free(gone.files);
     if (output->json) {
         ft_json_end_array(output->json);
     }

@@ -142,14 +142,36 @@ static void tell_dropped(struct ft_doctor *doctor, const struct ft_job *job)
     }
 }
 
+/* Files that are not part of what is read. */
+static void tell_absent(struct ft_doctor *doctor, const struct ft_trace_set *set)
+{
+    size_t count;
+    const struct ft_trace_set_unreadable *unreadable = ft_trace_set_unreadable(set, &count);
+    for (size_t i = 0; i < count; i++) {
+        const char *path = unreadable[i].path;
+        if (unreadable[i].error == -EBADMSG) {
+            ft_doctor_problem(doctor, path, "move it elsewhere if it is no trace", "%s is not readable as a trace",
+                              path);
+        } else {
+            ft_doctor_problem(doctor, path, "ask its owner, or who runs the daemon", "%s cannot be read: %s", path,
+                              ft_trace_set_unreadable_text(unreadable[i].error));
+        }
+    }
+    const struct ft_trace_set_left_out *left_out = ft_trace_set_left_out(set, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (left_out[i].copy_of) {
+            ft_doctor_note(doctor, left_out[i].path, "move it elsewhere", "%s is a copy of %s and was left out",
+                           left_out[i].path, left_out[i].copy_of);
+        } else {
+            ft_doctor_problem(doctor, left_out[i].path, "read it alone",
+                              "%s was left out: its clock is lost with its header", left_out[i].path);
+        }
+    }
+}
+
 static void tell_damage(struct ft_doctor *doctor, const struct ft_trace_set *set)
 {
-    const char *const *paths;
-    size_t unreadable = ft_trace_set_unreadable(set, &paths);
-    for (size_t i = 0; i < unreadable; i++) {
-        ft_doctor_problem(doctor, paths[i], "move it elsewhere if it is no trace", "%s is not readable as a trace",
-                          paths[i]);
-    }
+    tell_absent(doctor, set);
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
         const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
         const char *path = ft_trace_reader_path(reader), *why = NULL;

@@ -38,11 +38,33 @@ static int explain(const char *path, int error)
     }
 }
 
+/* One line for all copies, or for all files without a clock; whether there is one. */
+static bool warn_of_left_out(const struct ft_trace_set *set, bool are_copies)
+{
+    size_t count, found = 0;
+    const struct ft_trace_set_left_out *left_out = ft_trace_set_left_out(set, &count), *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (are_copies == (left_out[i].copy_of != NULL)) {
+            first = first ? first : &left_out[i];
+            found++;
+        }
+    }
+    const char *more = found > 1 ? are_copies ? ", and there are more copies" : ", and there are more such files" : "";
+    if (found > 0 && are_copies) {
+        ft_cli_warn("%s: a copy of %s; it was left out%s", first->path, first->copy_of, more);
+    } else if (found > 0) {
+        ft_cli_warn("%s: its clock is lost with its header, so that it was left out; the report is partial%s (read it "
+                    "alone)",
+                    first->path, more);
+    }
+    return found > 0;
+}
+
 /* The worst of what is wrong, in one line. */
 static void warn_of_damage(const struct ft_trace_set *set)
 {
-    const char *const *paths;
-    size_t unreadable = ft_trace_set_unreadable(set, &paths), damaged = 0;
+    size_t unreadable_count, damaged = 0;
+    const struct ft_trace_set_unreadable *unreadable = ft_trace_set_unreadable(set, &unreadable_count);
     const struct ft_trace_reader *first = NULL;
     const char *why = "";
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
@@ -59,14 +81,16 @@ static void warn_of_damage(const struct ft_trace_set *set)
         }
         damaged += is_damaged;
     }
-    if (!first && unreadable == 0 && ft_trace_set_is_limited(set)) {
+    if (!first && unreadable_count == 0 && ft_trace_set_is_limited(set)) {
         ft_cli_warn("%s; the report is partial (%s)", ft_problem_text(FT_PROBLEM_LIMIT), ft_read_memory_advice());
     } else if (first) {
         ft_cli_warn("%s: %s; the report is partial%s (`flowtap verify` tells all)", ft_trace_reader_path(first), why,
                     damaged > 1 ? ", and more files are damaged" : "");
-    } else if (unreadable > 0) {
-        ft_cli_warn("%s: not readable as a trace; the report is partial (`flowtap verify` tells all)", paths[0]);
-    } else {
+    } else if (unreadable_count > 0) {
+        ft_cli_warn("%s: %s; the report is partial%s (`flowtap verify` tells all)", unreadable[0].path,
+                    ft_trace_set_unreadable_text(unreadable[0].error),
+                    unreadable_count > 1 ? ", and more files could not be read" : "");
+    } else if (!warn_of_left_out(set, false)) {
         ft_cli_warn("something of the trace is missing; the report is partial (`flowtap verify` tells all)");
     }
 }
@@ -129,6 +153,9 @@ static int open_and_warn(const struct ft_strings *operands, bool skip_files, str
     int status = open_set(operands, skip_files, out);
     if (status == FT_STATUS_DONE && ft_trace_set_is_partial(*out)) {
         warn_of_damage(*out);
+    }
+    if (status == FT_STATUS_DONE) {
+        warn_of_left_out(*out, true);
     }
     return status;
 }

@@ -118,8 +118,7 @@ static int find_gaps(struct flowtap_trace *trace)
 
 static int make_tables(struct flowtap_trace *trace)
 {
-    const char *const *unreadable;
-    size_t count;
+    size_t count, left_out;
     int status = number_parts(trace);
     if (status == 0) {
         status = find_threads(trace);
@@ -127,7 +126,9 @@ static int make_tables(struct flowtap_trace *trace)
     if (status == 0) {
         status = find_gaps(trace);
     }
-    trace->problem_count = ft_trace_set_unreadable(trace->set, &unreadable);
+    ft_trace_set_unreadable(trace->set, &count);
+    ft_trace_set_left_out(trace->set, &left_out);
+    trace->problem_count = count + left_out;
     for (size_t r = 0; r < ft_trace_set_reader_count(trace->set); r++) {
         ft_trace_reader_problems(ft_trace_set_reader(trace->set, r), &count);
         trace->problem_count += count;

@@ -79,7 +79,31 @@ int flowtap_trace_gap_get(const struct flowtap_trace *trace, size_t gap, struct 
     return 0;
 }
 
-/* Those of the parts, then the files that are no trace. */
+static int get_absent(const struct flowtap_trace *trace, size_t problem, struct flowtap_trace_problem *out,
+                      size_t out_bytes)
+{
+    size_t unreadable_count, left_out_count;
+    const struct ft_trace_set_unreadable *unreadable = ft_trace_set_unreadable(trace->set, &unreadable_count);
+    const struct ft_trace_set_left_out *left_out = ft_trace_set_left_out(trace->set, &left_out_count);
+    struct flowtap_trace_problem given = {.count = 1, .is_damage = 1};
+    if (problem < unreadable_count) {
+        given.path = ft_library_text(FT_BYTES(unreadable[problem].path));
+        given.text = unreadable[problem].error == -EBADMSG ? "the file cannot be read as a trace"
+                                                           : ft_trace_set_unreadable_text(unreadable[problem].error);
+    } else if (problem - unreadable_count < left_out_count) {
+        const struct ft_trace_set_left_out *one = &left_out[problem - unreadable_count];
+        given.path = ft_library_text(FT_BYTES(one->path));
+        given.text = one->copy_of ? "a copy of another file, which alone is read"
+                                  : "the file's clock is lost with its header; it is left out beside others";
+        given.is_damage = !one->copy_of;
+    } else {
+        return -EINVAL;
+    }
+    GIVE(given);
+    return 0;
+}
+
+/* Those of the parts, then the files that could not be read, then those that were left out. */
 int flowtap_trace_problem_get(const struct flowtap_trace *trace, size_t problem, struct flowtap_trace_problem *out,
                               size_t out_bytes)
 {
@@ -100,14 +124,5 @@ int flowtap_trace_problem_get(const struct flowtap_trace *trace, size_t problem,
         }
         problem -= count;
     }
-    const char *const *paths;
-    if (problem >= ft_trace_set_unreadable(trace->set, &paths)) {
-        return -EINVAL;
-    }
-    struct flowtap_trace_problem given = {.path = ft_library_text(FT_BYTES(paths[problem])),
-                                          .text = "the file cannot be read as a trace",
-                                          .is_damage = 1,
-                                          .count = 1};
-    GIVE(given);
-    return 0;
+    return get_absent(trace, problem, out, out_bytes);
 }

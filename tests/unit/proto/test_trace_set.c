@@ -199,7 +199,8 @@ static void what_cannot_be_opened_is_named(void **state)
 
 static void a_folder_with_something_else_is_partial(void **state)
 {
-    const char *const *unreadable;
+    const struct ft_trace_set_unreadable *unreadable;
+    size_t unreadable_count;
     struct ft_trace_set *set;
 
     (void)state;
@@ -207,8 +208,10 @@ static void a_folder_with_something_else_is_partial(void **state)
     write_file("zero.flow", "", 0);
     set = open_folder();
     assert_true(ft_trace_set_is_partial(set));
-    assert_int_equal(ft_trace_set_unreadable(set, &unreadable), 1);
-    assert_string_equal(unreadable[0], path_of("fake.flow"));
+    unreadable = ft_trace_set_unreadable(set, &unreadable_count);
+    assert_int_equal(unreadable_count, 1);
+    assert_string_equal(unreadable[0].path, path_of("fake.flow"));
+    assert_int_equal(unreadable[0].error, -EBADMSG);
     assert_int_equal(ft_trace_set_reader_count(set), 4);
     assert_int_equal(ft_trace_set_events(set), 3);
     ft_trace_set_close(set);
