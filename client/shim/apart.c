@@ -100,6 +100,22 @@ void ft_apart_end_close_range(int flags, uint16_t why_before, int has_worked)
         end_take(why_before, has_worked);
 }
 
+static int is_rename(long number)
+{
+    switch (number) {
+#ifdef SYS_rename
+    case SYS_rename:
+#endif
+#ifdef SYS_renameat
+    case SYS_renameat:
+#endif
+    case SYS_renameat2:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 static void note_worked(long number, long a, long b)
 {
     switch (number) {
@@ -109,17 +125,11 @@ static void note_worked(long number, long a, long b)
     case SYS_setns:
         note_namespace((int)b);
         break;
-#ifdef SYS_rename
-    case SYS_rename:
-#endif
-#ifdef SYS_renameat
-    case SYS_renameat:
-#endif
-    case SYS_renameat2:
-        ft_fd_forget_directories();
-        break;
     default:
-        ft_apart_moved();
+        if (is_rename(number))
+            ft_fd_forget_directories();
+        else
+            ft_apart_moved();
         break;
     }
 }
@@ -153,19 +163,12 @@ ft_function *ft_apart_function(long number, ft_function *real)
     case SYS_pivot_root:
     case SYS_setns:
     case SYS_unshare:
-#ifdef SYS_rename
-    case SYS_rename:
-#endif
-#ifdef SYS_renameat
-    case SYS_renameat:
-#endif
-    case SYS_renameat2:
         return (ft_function *)call;
 #ifdef SYS_close_range
     case SYS_close_range:
         return (ft_function *)call_close_range;
 #endif
     default:
-        return real;
+        return is_rename(number) ? (ft_function *)call : real;
     }
 }

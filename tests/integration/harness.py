@@ -250,6 +250,20 @@ class Tap:
             trace.check_accounting()
         return trace
 
+    def plain_and_run(self, argv, *, status=0, **options):
+        """The untraced run, whose files are removed then, and the trace of the same command."""
+        plain = self.plain(argv)
+        assert (plain.returncode, plain.stderr) == (status, b""), plain
+        for path in self.work.iterdir():
+            path.unlink()
+        return plain, self.run(argv, status=status, **options)
+
+    def run_as_plain(self, argv, **options):
+        """The trace of a command that prints the same untraced."""
+        plain, trace = self.plain_and_run(argv, **options)
+        assert trace.ran.stdout == plain.stdout
+        return trace
+
     def daemon(self, *settings):
         self.runs += 1
         return Daemon(self, f"d{self.runs}", settings).start()

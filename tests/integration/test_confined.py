@@ -17,13 +17,7 @@ CASES += [("seccomp", action, after) for action in ("trap", "errno", "log") for 
 
 @pytest.mark.parametrize("how, action, after", CASES, ids=["-".join(c) for c in CASES])
 def test_shut_in(tap, how, action, after):
-    argv = [harness.program("confined"), how, action, after]
-    plain = tap.plain(argv)
-    assert (plain.returncode, plain.stderr) == (0, b""), plain
-    for path in tap.work.iterdir():
-        path.unlink()
-    trace = tap.run(argv)
-    assert trace.ran.stdout == plain.stdout
+    trace = tap.run_as_plain([harness.program("confined"), how, action, after])
     counts = counted.said(trace)
     for name in ("before", "after", "thread"):
         path = str(tap.work / name)

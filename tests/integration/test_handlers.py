@@ -27,11 +27,7 @@ ENDS = [("pthread_exit", 0), ("exit", 4), ("_exit", 4), ("exec", 4)]
 
 
 def check(tap, status, *argv):
-    plain = tap.plain(argv)
-    assert plain.returncode == status and plain.stderr == b"", plain.stderr
-    for path in tap.work.iterdir():
-        path.unlink()
-    trace = tap.run(argv, status=status)
+    _, trace = tap.plain_and_run(argv, status=status)
     counts = counted.check(tap, trace)
     assert counts["main"] or counts["handler"]
     for p in trace.processes():

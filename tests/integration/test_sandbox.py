@@ -79,13 +79,7 @@ def test_filters_that_are_refused_shut_in_no_other_thread(tap):
 
 def test_what_fails_shuts_nothing_in(tap):
     """Nor does it make the directory one that must be asked for at each use."""
-    argv = [harness.program("refused")]
-    plain = tap.plain(argv)
-    assert (plain.returncode, plain.stderr) == (0, b""), plain
-    for path in tap.work.iterdir():
-        path.unlink()
-    trace = tap.run(argv)
-    assert trace.ran.stdout == plain.stdout
+    trace = tap.run_as_plain([harness.program("refused")])
     counts = counted.said(trace)
     assert {name: trace.count(name="write", path=str(tap.work / name)) for name in counts} == counts
     assert not trace.gaps("sandbox"), trace.gaps()

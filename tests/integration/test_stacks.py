@@ -12,10 +12,8 @@ DEEPER_BYTES_EXEC = 1536
 
 
 def test_calls_of_every_kind_in_the_smallest_thread(tap):
-    plain = json.loads(tap.plain([harness.program("stack_use")]).stdout)
-    for path in tap.work.iterdir():
-        path.unlink()
-    trace = tap.run([harness.program("stack_use")])
+    untraced, trace = tap.plain_and_run([harness.program("stack_use")])
+    plain = json.loads(untraced.stdout)
     deeper = {kind: depth - plain[kind] for kind, depth in json.loads(trace.ran.stdout).items()}
     too_deep = {kind: n for kind, n in deeper.items() if n > (DEEPER_BYTES_EXEC if "exec" in kind or kind == "vfork" else DEEPER_BYTES)}
     assert not too_deep, deeper
@@ -23,12 +21,7 @@ def test_calls_of_every_kind_in_the_smallest_thread(tap):
 
 
 def test_coroutines_and_jumps_out_of_streams(tap):
-    plain = tap.plain([harness.program("coroutines")])
-    assert (plain.returncode, plain.stderr) == (0, b""), plain
-    for path in tap.work.iterdir():
-        path.unlink()
-    trace = tap.run([harness.program("coroutines")])
-    assert trace.ran.stdout == plain.stdout
+    trace = tap.run_as_plain([harness.program("coroutines")])
     counted.check(tap, trace)
     assert trace.count(name="fputs") == 16 * 20
     assert not trace.one_process()["in_call"]

@@ -42,6 +42,21 @@ void ft_fixture_remove(void)
     ft_wiped.base = 0;
 }
 
+int ft_fixture_setup(void **state)
+{
+    (void)state;
+    ft_fixture_make(16);
+    assert_int_equal(ft_thread_start(), 0);
+    return 0;
+}
+
+int ft_fixture_teardown(void **state)
+{
+    (void)state;
+    ft_fixture_remove();
+    return 0;
+}
+
 size_t ft_fixture_records(unsigned kind, const uint64_t **records, size_t room)
 {
     size_t count = 0;

@@ -9,6 +9,10 @@
 void ft_fixture_make(uint32_t chunks);
 void ft_fixture_remove(void);
 
+/* For cmocka: one of 16 chunks, in which the calling thread has a line. */
+int ft_fixture_setup(void **state);
+int ft_fixture_teardown(void **state);
+
 /*
  * Published records of one kind, in the order of chunks and slots; the first word of each. Returns how many there are,
  * at most `room` of them in `records`.

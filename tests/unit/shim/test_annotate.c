@@ -29,13 +29,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    ft_fixture_remove();
-    return 0;
-}
-
 static void test_a_text_is_defined_once(void **state)
 {
     (void)state;
@@ -133,7 +126,7 @@ static void test_arguments_fit_the_longest_record(void **state)
             at += 1 + takes;
         }
         assert_true(at <= words);
-        teardown(NULL);
+        ft_fixture_teardown(NULL);
     }
     setup(NULL);
 }
@@ -210,7 +203,7 @@ static void test_tags_are_got_as_they_were_set(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, ft_fixture_teardown)
     const struct CMUnitTest tests[] = {
         CASE(test_a_text_is_defined_once),
         CASE(test_a_child_defines_it_anew),

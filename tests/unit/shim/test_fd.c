@@ -11,21 +11,6 @@
 #include "client/shim/hot.h"
 #include "tests/unit/shim/segment_fixture.h"
 
-static int setup(void **state)
-{
-    (void)state;
-    ft_fixture_make(16);
-    assert_int_equal(ft_thread_start(), 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ft_fixture_remove();
-    return 0;
-}
-
 static const int numbers[] = {0, 3, 127, 128, 1023, 1024, 65535, 65536, 1 << 20, FT_FD_MAX - 1};
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
@@ -218,7 +203,7 @@ static void threads_may_race_over_the_same_numbers(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, ft_fixture_setup, ft_fixture_teardown)
     const struct CMUnitTest tests[] = {
         TEST(each_number_has_its_own_slot),
         TEST(numbers_that_cannot_be_have_none),

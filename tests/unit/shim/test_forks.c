@@ -22,21 +22,6 @@
 static char stack[1 << 16];
 #define FRAME(depth) (&stack[sizeof(stack) - 64 - (size_t)(depth) * 256])
 
-static int setup(void **state)
-{
-    (void)state;
-    ft_fixture_make(16);
-    assert_int_equal(ft_thread_start(), 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ft_fixture_remove();
-    return 0;
-}
-
 static void a_fork_is_on_its_way_until_it_ends(void **state)
 {
     (void)state;
@@ -186,14 +171,17 @@ static void one_of_a_first_thread_that_ended_is_none_and_that_is_asked_once(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_fork_is_on_its_way_until_it_ends, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_that_a_jump_or_a_cancellation_left_is_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(those_of_a_thread_that_ends_are_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_handler_forks_inside_a_fork, setup, teardown),
-        cmocka_unit_test_setup_teardown(those_of_threads_that_ended_are_none_and_take_no_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_too_many_those_beyond_are_on_their_way_until_they_end, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_of_a_first_thread_that_ended_is_none_and_that_is_asked_once, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(a_fork_is_on_its_way_until_it_ends, ft_fixture_setup, ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(one_that_a_jump_or_a_cancellation_left_is_none, ft_fixture_setup,
+                                        ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(those_of_a_thread_that_ends_are_none, ft_fixture_setup, ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_handler_forks_inside_a_fork, ft_fixture_setup, ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(those_of_threads_that_ended_are_none_and_take_no_place, ft_fixture_setup,
+                                        ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(of_too_many_those_beyond_are_on_their_way_until_they_end, ft_fixture_setup,
+                                        ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(one_of_a_first_thread_that_ended_is_none_and_that_is_asked_once,
+                                        ft_fixture_setup, ft_fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

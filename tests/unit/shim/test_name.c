@@ -17,21 +17,6 @@
 #include "client/shim/name.h"
 #include "tests/unit/shim/segment_fixture.h"
 
-static int setup(void **state)
-{
-    (void)state;
-    ft_fixture_make(16);
-    assert_int_equal(ft_thread_start(), 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ft_fixture_remove();
-    return 0;
-}
-
 struct name {
     uint32_t id, base, type, flags, kind;
     size_t bytes, got;
@@ -200,7 +185,7 @@ static void in_a_sandbox_nothing_is_asked(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, ft_fixture_setup, ft_fixture_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_name_of_any_length_comes_back),
         TEST(a_name_that_is_too_long_is_cut_and_says_so),
