@@ -87,8 +87,9 @@ static void loop(int n)
     for (;;) {
         if (write(fd, "x", 1) != 1)
             abort();
-        witness[n]++;
-        for (volatile int i = 0; i < 3000; i = i + 1)
+        witness[n] = witness[n] + 1;
+        for (volatile int i = 0; i < (witness[n] < 10000 ? 3000 : 300000);
+             i = i + 1) // what the ring holds, then slowly
             ;
     }
 }

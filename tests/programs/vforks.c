@@ -117,7 +117,7 @@ static void *write_on(void *unused)
     int own = open("threads", O_WRONLY | O_CREAT | O_APPEND, 0600);
     for (int i = 0; i < 1000 || !stop; i++) {
         put(own, "t");
-        for (volatile int k = 0; k < 20000; k++)
+        for (volatile int k = 0; k < (i < 10000 ? 20000 : 2000000); k++) /* what the ring holds, then slowly */
             ;
     }
     return unused;
