@@ -175,22 +175,21 @@ static int read_names(struct ft_trace_reader *reader, struct ft_window *window, 
         rename_names(reader, tables);
     }
     has_no_memory = scratch.has_no_memory;
+    reader->arena.has_no_memory |= has_no_memory;
     ft_arena_fini(&scratch);
     return tables ? rc : rc == -ENOMEM || has_no_memory ? -ENOMEM : -EBADMSG;
 }
 
-static void need(struct ft_trace_reader *reader, struct ft_reader_deferred *deferred)
+static void need(struct ft_trace_reader *reader, struct ft_reader_deferred *deferred, struct ft_window *window)
 {
-    struct ft_window window = {.fd = -1};
     int rc;
 
     if (!deferred->is_waiting)
         return;
     deferred->is_waiting = false;
-    rc = ft_window_attach(&window, &reader->source);
+    rc = ft_window_attach(window, &reader->source);
     if (rc == 0)
-        rc = read_names(reader, &window, deferred->offset);
-    ft_window_detach(&window);
+        rc = read_names(reader, window, deferred->offset);
     if (rc)
         ft_reader_note(reader, rc == -ENOMEM ? FT_PROBLEM_LIMIT : FT_PROBLEM_BAD_RECORD, deferred->offset, 0);
 }
@@ -199,6 +198,7 @@ static void need(struct ft_trace_reader *reader, struct ft_reader_deferred *defe
 static void need_id(const struct ft_trace_reader *reader, uint32_t id, bool is_file)
 {
     struct ft_trace_reader *own = (struct ft_trace_reader *)(uintptr_t)reader;
+    struct ft_window window = {.fd = -1};
     size_t from = 0, to = own->deferred.count;
 
     while (from < to) {
@@ -211,7 +211,8 @@ static void need_id(const struct ft_trace_reader *reader, uint32_t id, bool is_f
             to = middle;
     }
     if (from > 0)
-        need(own, &own->deferred.items[from - 1]);
+        need(own, &own->deferred.items[from - 1], &window);
+    ft_window_detach(&window);
 }
 
 void ft_reader_need_name(const struct ft_trace_reader *reader, uint32_t id)
@@ -227,7 +228,16 @@ void ft_reader_need_file(const struct ft_trace_reader *reader, uint32_t id)
 void ft_reader_need_all(const struct ft_trace_reader *reader)
 {
     struct ft_trace_reader *own = (struct ft_trace_reader *)(uintptr_t)reader;
+    struct ft_window window = {.fd = -1};
 
     for (size_t i = 0; i < own->deferred.count; i++)
-        need(own, &own->deferred.items[i]);
+        need(own, &own->deferred.items[i], &window);
+    ft_window_detach(&window);
+}
+
+int ft_reader_read_rest(struct ft_trace_reader *reader)
+{
+    ft_reader_need_all(reader);
+    reader->options.defer_names = false;
+    return reader->arena.has_no_memory ? -ENOMEM : 0;
 }

@@ -166,6 +166,8 @@ bool ft_reader_defer(struct ft_trace_reader *reader, struct ft_arena *scratch, c
 void ft_reader_need_name(const struct ft_trace_reader *reader, uint32_t id);
 void ft_reader_need_file(const struct ft_trace_reader *reader, uint32_t id);
 void ft_reader_need_all(const struct ft_trace_reader *reader);
+// All of them, for good: from now on a look-up changes nothing. 0 or -ENOMEM.
+int ft_reader_read_rest(struct ft_trace_reader *reader);
 
 // A new last item of one of the reader's lists, zeroed; NULL at the memory limit.
 #define FT_LIST_ADD(reader, list)                                                                      \

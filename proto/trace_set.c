@@ -83,6 +83,7 @@ static int open_readers(struct ft_trace_set *set, const struct ft_walk *walk,
     size_t memory = each.memory_max ? each.memory_max : FT_TRACE_MEMORY_DEFAULT;
     struct progress progress = {.options = options, .total = each.progress ? bytes_of(walk) : 0};
 
+    set->memory_max = memory;
     set->readers = calloc(walk->count ? walk->count : 1, sizeof(*set->readers));
     if (!set->readers)
         return -ENOMEM;
@@ -275,4 +276,23 @@ int ft_trace_set_open(const char *const *paths, size_t path_count, const struct 
     }
     *out = set;
     return 0;
+}
+
+int ft_trace_set_read_rest(struct ft_trace_set *set)
+{
+    size_t used = ft_trace_set_memory(set);
+
+    for (size_t i = 0; i < set->reader_count; i++) {
+        struct ft_trace_reader *reader = set->readers[i].reader;
+        size_t own = ft_reader_memory(reader);
+        int rc;
+
+        reader->arena.bytes_max = reader->arena.bytes + (used < set->memory_max ? set->memory_max - used : 0);
+        rc = ft_reader_read_rest(reader);
+        if (rc)
+            return rc;
+        used += ft_reader_memory(reader) - own;
+        set->is_partial |= ft_trace_reader_is_partial(reader);
+    }
+    return ft_set_unite_files(set);
 }

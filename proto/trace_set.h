@@ -34,6 +34,9 @@ struct ft_trace_set_error {
 int ft_trace_set_open(const char *const *paths, size_t path_count, const struct ft_trace_reader_options *options,
                       struct ft_trace_set **out, struct ft_trace_set_error *error);
 void ft_trace_set_close(struct ft_trace_set *set); // NULL is fine
+// Of a set that was opened with skip_set_files and defer_names: reads what that left out, in what is left of memory_max.
+// Then it is as if it had been opened without. 0, or -ENOMEM: it is only good to be closed.
+int ft_trace_set_read_rest(struct ft_trace_set *set);
 
 // The files, in order of host, part and path.
 size_t ft_trace_set_reader_count(const struct ft_trace_set *set);

@@ -33,6 +33,7 @@ struct ft_trace_set {
     struct ft_trace_set_left_out *left_out;
     size_t left_out_count, left_out_cap;
     uint64_t events, profiled, bytes;
+    size_t memory_max;
     bool is_partial;
     bool has_span;
     int64_t start_ns, end_ns;
@@ -51,6 +52,8 @@ bool ft_set_is_empty(const struct ft_trace_reader *reader);
 int ft_set_leave_out(struct ft_trace_set *set);
 // Fills in hosts, processes, threads and files (trace_set_union.c). 0 or -ENOMEM.
 int ft_set_unite(struct ft_trace_set *set, bool with_files);
+// The files, where it did not.
+int ft_set_unite_files(struct ft_trace_set *set);
 // Then: a file without a birth is the first one that has one of the same inode (trace_set_births.c). 0 or -ENOMEM.
 int ft_set_unite_births(struct ft_trace_set *set);
 

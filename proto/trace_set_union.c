@@ -347,3 +347,17 @@ int ft_set_unite(struct ft_trace_set *set, bool with_files)
         rc = unite_threads(set, i);
     return rc == 0 && with_files ? unite_files(set) : rc;
 }
+
+int ft_set_unite_files(struct ft_trace_set *set)
+{
+    for (uint32_t i = 0; i < set->reader_count; i++) {
+        struct ft_set_reader *entry = &set->readers[i];
+
+        free(entry->files);
+        entry->file_max = ft_trace_reader_file_max(entry->reader);
+        entry->files = make_map(entry->file_max);
+        if (!entry->files)
+            return -ENOMEM;
+    }
+    return unite_files(set);
+}

@@ -21,12 +21,13 @@ static const struct ft_option options[] = {
      offsetof(struct values, top), NULL},
 };
 
-/* Before the first of them is read, which may take long. */
-static bool are_traces(const struct ft_strings *operands)
+/* Both, before the first of them is read, which may take long. */
+static bool open_runs(const struct ft_strings *operands, struct ft_trace_set *sets[2])
 {
     for (size_t side = 0; side < 2; side++) {
         struct ft_strings one = {.items = &operands->items[side], .count = 1};
-        if (ft_report_check(&one) != FT_STATUS_DONE) {
+        if (ft_report_open_first(&one, &sets[side]) != FT_STATUS_DONE) {
+            ft_trace_set_close(side ? sets[0] : NULL);
             return false;
         }
     }
@@ -34,33 +35,30 @@ static bool are_traces(const struct ft_strings *operands)
 }
 
 /* One after the other: names and files of both need not be in memory at a time. */
-static bool read_runs(struct ft_diff *diff, const struct ft_strings *operands, char *titles[2])
+static void read_runs(struct ft_diff *diff, const struct ft_strings *operands, struct ft_trace_set *sets[2],
+                      char *titles[2])
 {
     for (int side = 0; side < 2; side++) {
         struct ft_strings one = {.items = &operands->items[side], .count = 1};
-        struct ft_trace_set *set;
-        if (ft_report_open(&one, &set) != FT_STATUS_DONE) {
-            return false;
-        }
-        titles[side] = ft_report_title(&one, NULL, set);
-        ft_diff_add(diff, side, set);
-        ft_report_warn_of_blocks(set, diff->runs[side].bad_blocks);
-        ft_trace_set_close(set);
+        ft_report_open_rest(sets[side]);
+        titles[side] = ft_report_title(&one, NULL, sets[side]);
+        ft_diff_add(diff, side, sets[side]);
+        ft_report_warn_of_blocks(sets[side], diff->runs[side].bad_blocks);
+        ft_trace_set_close(sets[side]);
     }
-    return true;
 }
 
 static int run(const void *values_untyped, const struct ft_strings *operands)
 {
     const struct values *values = values_untyped;
     struct ft_diff diff;
-    char *titles[2] = {NULL, NULL};
-    ft_diff_init(&diff);
-    if (!are_traces(operands) || !read_runs(&diff, operands, titles)) {
-        ft_diff_fini(&diff);
-        free(titles[0]);
+    struct ft_trace_set *sets[2];
+    char *titles[2];
+    if (!open_runs(operands, sets)) {
         return FT_STATUS_FAILED;
     }
+    ft_diff_init(&diff);
+    read_runs(&diff, operands, sets, titles);
     ft_diff_finish(&diff);
     size_t top = values->top == UINT64_MAX ? (values->as_json ? 0 : TEXT_ROWS) : values->top;
     if (values->as_json) {

@@ -138,14 +138,19 @@ int ft_report_open_numbers(const struct ft_strings *operands, size_t memory_max,
     return open_as(operands, &options, out);
 }
 
-int ft_report_check(const struct ft_strings *operands)
+int ft_report_open_first(const struct ft_strings *operands, struct ft_trace_set **out)
 {
-    struct ft_trace_set *set;
-    int status = open_set(operands, true, &set);
-    if (status == FT_STATUS_DONE) {
-        ft_trace_set_close(set);
+    return open_set(operands, true, out);
+}
+
+void ft_report_open_rest(struct ft_trace_set *set)
+{
+    if (ft_trace_set_read_rest(set) < 0) {
+        ft_cli_memory(NULL);
     }
-    return status;
+    if (ft_trace_set_is_partial(set)) {
+        warn_of_damage(set);
+    }
 }
 
 static int open_and_warn(const struct ft_strings *operands, bool skip_files, struct ft_trace_set **out)

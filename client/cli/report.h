@@ -20,8 +20,9 @@ int ft_report_open(const struct ft_strings *operands, struct ft_trace_set **out)
 int ft_report_open_without_files(const struct ft_strings *operands, struct ft_trace_set **out);
 /* The same without that warning, and of records the numbers only (trace_reader.h), in at most so much memory. */
 int ft_report_open_numbers(const struct ft_strings *operands, size_t memory_max, struct ft_trace_set **out);
-/* Whether they can be opened, for who reads them later; the same line where not. */
-int ft_report_check(const struct ft_strings *operands);
+/* ft_report_open() in two, for who reads one set after another: whether each can be read is known before any is. */
+int ft_report_open_first(const struct ft_strings *operands, struct ft_trace_set **out);
+void ft_report_open_rest(struct ft_trace_set *set);
 
 /*
  * A new string such as "run/ (2 files, 1 host)": what a report is about, for its first line. It names the operands, or

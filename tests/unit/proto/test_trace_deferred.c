@@ -5,11 +5,13 @@
 #include "proto/buffer.h"
 #include "proto/frame.h"
 #include "proto/trace.pb-c.h"
+#include "proto/trace_set.h"
 #include "trace_make.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FLUSHES = 7, NAMES_EACH = 300 };
 
@@ -235,6 +237,70 @@ static void any_byte_may_be_wrong(void **state)
     free(made.data);
 }
 
+static struct ft_trace_set *open_set(const char paths[2][32], bool is_deferred, size_t memory_max)
+{
+    const char *both[] = {paths[0], paths[1]};
+    struct ft_trace_reader_options options = {
+        .memory_max = memory_max, .skip_set_files = is_deferred, .defer_names = is_deferred, .rename = count_names};
+    struct ft_trace_set *set;
+
+    renamed = 0;
+    assert_int_equal(ft_trace_set_open(both, 2, &options, &set, NULL), 0);
+    return set;
+}
+
+static void assert_same_set(const struct ft_trace_set *a, const struct ft_trace_set *b)
+{
+    assert_int_equal(ft_trace_set_file_count(a), ft_trace_set_file_count(b));
+    for (size_t r = 0; r < 2; r++) {
+        const struct ft_trace_reader *x = ft_trace_set_reader(a, r), *y = ft_trace_set_reader(b, r);
+
+        assert_int_equal(ft_trace_reader_file_max(x), ft_trace_reader_file_max(y));
+        for (uint32_t id = 0; id <= ft_trace_reader_file_max(x) + 1; id++) {
+            assert_int_equal(ft_trace_set_file_of(a, r, id), ft_trace_set_file_of(b, r, id));
+            assert_same_file(x, y, id);
+        }
+        for (uint32_t id = 0; id <= ft_trace_reader_name_max(x) + 1; id++)
+            assert_same_name(x, y, id);
+    }
+}
+
+// Also where not all of it has room.
+static void a_set_is_whole_when_its_rest_is_read(void **state)
+{
+    char paths[2][32] = {"/tmp/test_trace_deferred.XXXXXX", "/tmp/test_trace_deferred.XXXXXX"};
+    struct made made = many_names();
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        int fd = mkstemp(paths[i]);
+
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, made.data, made.len), made.len);
+        close(fd);
+    }
+    for (size_t memory_max = 1 << 30; memory_max >= 32 << 10; memory_max /= 2) {
+        struct ft_trace_set *whole = open_set(paths, false, memory_max), *set = open_set(paths, true, memory_max);
+        size_t names = renamed;
+
+        assert_int_equal(names, 0);
+        assert_int_equal(ft_trace_set_file_count(set), 0);
+        assert_int_equal(ft_trace_set_read_rest(set), 0);
+        assert_true(renamed > 0 || memory_max < 1 << 20);
+        assert_int_equal(ft_trace_set_is_limited(set), ft_trace_set_is_partial(set));
+        // Of processes one is taken in that goes beyond.
+        assert_true(ft_trace_set_memory(set) <= memory_max + (64 << 10));
+        if (!ft_trace_set_is_partial(whole))
+            assert_same_set(whole, set);
+        assert_true(memory_max < 1 << 20 || !ft_trace_set_is_partial(set));
+        ft_trace_set_close(whole);
+        ft_trace_set_close(set);
+    }
+    unlink(paths[0]);
+    unlink(paths[1]);
+    free(made.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +309,7 @@ int main(void)
         cmocka_unit_test(frames_without_a_mark_are_read_at_once),
         cmocka_unit_test(marks_that_go_back_lose_no_name),
         cmocka_unit_test(any_byte_may_be_wrong),
+        cmocka_unit_test(a_set_is_whole_when_its_rest_is_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
