@@ -118,13 +118,12 @@ def test_threads_that_start_before_all_is_initialised(tap):
         summary = trace.summary()
         assert summary["events"] == 3 * (4 * 200 + 1), summary["dropped_by_cause"]
         assert summary["dropped"] == summary["dropped_by_cause"]["daemon_limit"], summary["dropped_by_cause"]
-        assert [e["name"] for e in trace.events() if e["path"] == str(tap.work / "a")] == ["open", "write", "close"]
         calls = collections.defaultdict(list)
-        for event in trace.events(path=str(tap.work / "early")):
+        for event in trace.events():
             calls[event["tid"]].append(event["name"])
+        first = trace.one_process()["pid"]
         for tid, names in calls.items():
-            assert names == (["open", "write", "close"] * 200)[-len(names):], tid
-        assert sum(map(len, calls.values())) + 3 == summary["stored"]
+            assert names == (["open", "write", "close"] * (1 if tid == first else 200))[-len(names):], tid
 
 
 def test_flat_calls_of_eight_threads_have_no_parents(tap):
