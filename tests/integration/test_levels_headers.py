@@ -20,7 +20,7 @@ LIBRARIES = {
     "openmpi": ("MPIIO", ["mpi.h"], "mpicc.openmpi", "MPI_File_", MPIIO, 60),
     "mpich": ("MPIIO", ["mpi.h"], "mpicc.mpich", "MPI_File_", MPIIO, 60),
     "hdf5": ("HDF5", ["hdf5/serial/hdf5.h"], "gcc", "H5[ADFGLO]", HDF5, 200),
-    "netcdf": ("NETCDF", ["netcdf.h", "netcdf_mem.h"], "gcc", "nc_", NETCDF, 300),
+    "netcdf": ("NETCDF", ["netcdf.h", "netcdf_mem.h", "netcdf_filter.h"], "gcc", "nc_", NETCDF, 300),
     "pnetcdf": ("PNETCDF", ["pnetcdf.h"], "mpicc.openmpi", "ncmpi_", NETCDF, 800),
 }
 
