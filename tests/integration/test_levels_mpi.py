@@ -5,6 +5,7 @@ import collections
 import hashlib
 import pathlib
 import platform
+import re
 import shutil
 
 import pytest
@@ -114,7 +115,8 @@ def with_fortran(tap, mpi, binding):
     shown = harness.call([compiler, "-show"])
     harness.needs(shown.returncode == 0 and shown.stdout.split(), f"{compiler} does not say which compiler it calls")
     harness.needs_program(shown.stdout.split()[0].decode())
-    done = harness.call([compiler, "-O1", "-cpp", *(["-DNEW"] if binding == "mpi_f08" else []), f"-J{tap.folder}", "-o", program,
+    flags = ["-DNEW", *["-DDELETE"] * (mpi == "mpich")] * (binding == "mpi_f08")
+    done = harness.call([compiler, "-O1", "-cpp", *flags, f"-J{tap.folder}", "-o", program,
                          SOURCES / "mpi_fortran.f90"], deadline=120)
     assert done.returncode == 0, done.stderr.decode()
     return program
@@ -129,6 +131,7 @@ def test_mpi_io_of_fortran(tap, mpi, binding):
     assert before == after and list(after) == ["fortran.dat"]
     path, ending = str(tap.work / "data/fortran.dat"), "_f08" if binding == "mpi_f08" else ""
     spans = [dict(e, name=e["name"].replace("f08ts_", "f08_").removesuffix(f"{ending}_")) for e in trace.events(cat="MPIIO")]
+    last = "mpi_file_delete" if (mpi, binding) == ("mpich", "mpi_f08") else "mpi_file_open"
     for rank, pid in pids_by_rank(trace).items():
         own = [(e["name"], e["args"]) for e in spans if e["pid"] == pid]
         offset, whole = rank * 1024, {"file": path, "size": 1024, "offset": rank * 1024}
@@ -136,7 +139,7 @@ def test_mpi_io_of_fortran(tap, mpi, binding):
         assert own == [("mpi_file_open", {"file": path}), ("mpi_file_write_at", whole),
                        ("mpi_file_seek", {"file": path, "offset": offset}), ("mpi_file_read", {"file": path, "size": 512}),
                        ("mpi_file_iread_at", whole), *unknown, ("mpi_file_close", {"file": path}),
-                       ("mpi_file_open", {"file": "/nonexistent/fortran.dat"})]
+                       (last, {"file": "/nonexistent/fortran.dat"})]
         for name, way, size in (("mpi_file_write_at", "write", 1024), ("mpi_file_read", "read", 512)):
             span = next(e for e in spans if e["pid"] == pid and e["name"] == name)
             calls = [e for e in inside(trace, span, "POSIX", "fortran.dat") if way in e["name"]]
@@ -151,7 +154,9 @@ def test_sizes_of_hdf5(tap):
     plain = tap.plain([program, folder_of(tap, "data")])
     trace = tap.run([program, folder_of(tap, "data")])
     assert trace.ran.stdout == plain.stdout and plain.returncode == 0
-    assert b"no type -1: 3 errors" in plain.stdout and b"again 0: 0 errors" in plain.stdout
+    # Each layer of the library leaves an error: how many these are is another number in 1.14 than in 1.10.
+    assert len(re.findall(rb"no (?:dataset|type|space|attribute) -1: [1-9]", plain.stdout)) == 5, plain.stdout
+    assert b"again 0: 0 errors" in plain.stdout
     moved = [e.get("args", {}).get("size") for e in trace.events(cat="HDF5") if e["name"] in ("H5Dread", "H5Dwrite")]
     assert moved == [0, 1200, 2400, 400, 4, None, None, None, 1200]
     attributes = [e.get("args", {}) for e in trace.events(cat="HDF5") if e["name"] in ("H5Aread", "H5Awrite")]

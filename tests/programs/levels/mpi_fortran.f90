@@ -1,5 +1,7 @@
 ! SPDX-License-Identifier: MIT
-! mpi_fortran FOLDER: MPI-IO of Fortran, each rank its part of a file; prints what it read. Built with -DNEW by mpi_f08.
+! mpi_fortran FOLDER: MPI-IO of Fortran, each rank its part of a file; prints what it read. Built with -DNEW by mpi_f08; with
+! -DDELETE, the file that is not there is deleted, not opened: after a failed open, MPICH's mpi_f08 takes what lies on the stack
+! for the file's handle, and may crash.
 program mpi_fortran
 #ifdef NEW
     use mpi_f08
@@ -34,7 +36,11 @@ program mpi_fortran
     call MPI_File_write_at(file, offset, values, n, MPI_INTEGER, status) ! the error left out
 #endif
     call MPI_File_close(file, error)
+#ifdef DELETE
+    call MPI_File_delete("/nonexistent/fortran.dat  ", MPI_INFO_NULL, error)
+#else
     call MPI_File_open(MPI_COMM_SELF, "/nonexistent/fortran.dat  ", MPI_MODE_RDONLY, MPI_INFO_NULL, file, error)
+#endif
     i = merge(1, 0, error /= MPI_SUCCESS)
     call MPI_Reduce(sum(back) + i, total, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, error)
     if (rank == 0) print *, total
