@@ -107,11 +107,11 @@ int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max)
     return 0;
 }
 
-struct ft_process *ft_admit_create(int fd, uint64_t bytes, const struct ucred *peer)
+int ft_admit_create(int fd, uint64_t bytes, const struct ucred *peer, struct ft_process **out)
 {
     struct ft_process *process = calloc(1, sizeof(*process));
     if (!process)
-        return NULL;
+        return -ENOMEM;
     process->pid = (uint32_t)peer->pid;
     process->uid = peer->uid;
     process->gid = peer->gid;
@@ -120,12 +120,16 @@ struct ft_process *ft_admit_create(int fd, uint64_t bytes, const struct ucred *p
     process->segment.fd = -1;
     process->store_fd = -1;
     ft_names_init(&process->names);
-    if (ft_segment_open(&process->segment, fd, bytes) < 0 || ft_process_read_hello(process) < 0) {
+    int r = ft_segment_open(&process->segment, fd, bytes);
+    if (r == 0)
+        r = ft_process_read_hello(process);
+    if (r < 0) {
         process->segment.fd = -1; // the caller's
         ft_process_destroy(process);
-        return NULL;
+        return r == -ENOMEM ? r : -EBADMSG;
     }
-    return process;
+    *out = process;
+    return 0;
 }
 
 void ft_admit_take_pidfd(struct ft_process *process, int pidfd)
@@ -292,11 +296,12 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
     FT_TEST_POINT(received);
     if (ft_admit_check_memory(message->fd, message->attach.segment_bytes, bytes_max) < 0)
         return -EBADMSG;
-    struct ft_process *process = ft_admit_create(message->fd, message->attach.segment_bytes, peer);
-    if (!process)
-        return -EBADMSG;
+    struct ft_process *process;
+    int r = ft_admit_create(message->fd, message->attach.segment_bytes, peer, &process);
+    if (r < 0)
+        return r;
     process->arrival = arrival;
-    int r = is_here_already(daemon, process) ? -EEXIST : 0;
+    r = is_here_already(daemon, process) ? -EEXIST : 0;
     if (r == 0) {
         ft_admit_take_pidfd(process, ft_procfs_peer_pidfd(socket_fd));
         r = ft_admit_join(daemon, process, NULL);
@@ -312,6 +317,7 @@ void ft_admit_note_refused(struct ft_daemon *daemon, const struct ucred *peer, i
 {
     const char *reason = error == -EBADMSG || error == -EEXIST ? "what it sent is no segment that the daemon takes"
                          : error == -EMFILE                    ? NO_DESCRIPTOR
+                         : error == -ENOMEM                    ? "the daemon had no memory for another process"
                                                                : "the daemon had no room for another job or process";
     ft_job_note_refused(daemon, peer->uid, (uint32_t)peer->pid, reason);
     ft_log_limited_about(FT_LOG_WARNING,

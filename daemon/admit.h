@@ -30,9 +30,9 @@ int ft_admit_receive(int socket_fd, struct ft_admit_message *out);
 // Whether fd is a sealed memfd of that size and of `bytes_max` at most.
 int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max);
 
-// A process of the memory in `fd`, whose sender the kernel (or whoever asked it) names. Takes the descriptor unless it is
-// NULL: no segment of ours, or no memory.
-struct ft_process *ft_admit_create(int fd, uint64_t bytes, const struct ucred *peer);
+// A process of the memory in `fd`, whose sender the kernel (or whoever asked it) names. 0, and it takes the descriptor; or
+// -EBADMSG: no segment of ours; -ENOMEM.
+int ft_admit_create(int fd, uint64_t bytes, const struct ucred *peer, struct ft_process **out);
 
 // Takes the pidfd of its pid, or what there is instead: -ENOPROTOOPT it is to be opened by the pid's number, -ENOSYS there
 // are none, other errors: it is gone.

@@ -95,10 +95,15 @@ static void admit_stored(struct ft_daemon *daemon, struct ft_stored *stored)
 {
     const struct ucred peer = {.pid = (pid_t)stored->id.pid, .uid = stored->id.uid, .gid = stored->id.gid};
     struct stat status;
-    struct ft_process *process = NULL;
+    struct ft_process *process;
+    int r = -EBADMSG;
     if (stored->fd >= 0 && fstat(stored->fd, &status) == 0)
-        process = ft_admit_create(stored->fd, (uint64_t)status.st_size, &peer);
-    if (!process) {
+        r = ft_admit_create(stored->fd, (uint64_t)status.st_size, &peer, &process);
+    if (r == -ENOMEM) {
+        ft_admit_note_refused(daemon, &peer, r);
+        return;
+    }
+    if (r < 0) {
         ft_log_limited_about(
             FT_LOG_WARNING, FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(stored->id.uid), .pid = stored->id.pid),
             "process %u (user %u): what was held of it is no segment", stored->id.pid, stored->id.uid);
@@ -110,7 +115,7 @@ static void admit_stored(struct ft_daemon *daemon, struct ft_stored *stored)
     process->segment.id = stored->id.segment;
     find_pidfd(&stored->id, process);
     ft_users_take_process(&daemon->users, process->uid);
-    int r = ft_admit_join(daemon, process, stored->name);
+    r = ft_admit_join(daemon, process, stored->name);
     if (r < 0) {
         ft_admit_note_refused(daemon, &peer, r);
         process->segment.fd = -1;

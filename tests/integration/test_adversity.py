@@ -160,6 +160,22 @@ def test_no_memory_for_a_while(tap, bytes_):
     assert trace.summary()["dropped"] == sum(trace.summary()["dropped_by_cause"][c] for c in ("daemon_limit", "ring_full"))
 
 
+def test_a_process_for_which_there_is_no_memory_is_told_as_that(tap):
+    """It sent a sound segment: neither the gap nor the counter says otherwise."""
+    run = Stages(tap).start()
+    run.stage()
+    run.wait_for_counter("attached")
+    run.fail("memory=4096\n")
+    assert run.daemon.call(["true"]).returncode == 0
+    harness.wait_until("the process to be refused", lambda: "not admitted" in run.daemon.log())
+    run.fail()
+    run.wait_for_counter("refused_own")
+    assert run.status()["counters"]["refused_memory"] == 0
+    run.stage()
+    gap, = run.finish().gaps("not_admitted")
+    assert "memory" in gap["reason"] and "segment" not in gap["reason"], gap
+
+
 @pytest.mark.parametrize("seconds", [86400, -86400])
 def test_a_clock_that_is_stepped(tap, seconds):
     stages = Stages(tap).start()
