@@ -46,9 +46,8 @@ void ft_accounts_add(struct ft_accounts *accounts, struct ft_trace_decoder *deco
     size_t run_count = are_sums ? rows.run_count : head.run_count;
     for (size_t i = 0; i < run_count; i++) {
         uint32_t process = ft_trace_set_process_of_thread(accounts->set, r, runs[i].thread);
-        if (process != FT_TRACE_SET_NONE) {
-            accounts->stored[process] += are_sums ? events_of(&rows, &runs[i]) : runs[i].count;
-        }
+        uint64_t *sum = process != FT_TRACE_SET_NONE ? &accounts->stored[process] : &accounts->ownerless;
+        *sum += are_sums ? events_of(&rows, &runs[i]) : runs[i].count;
     }
 }
 
@@ -59,6 +58,19 @@ bool ft_accounts_are_whole(const struct ft_accounts *accounts)
         are_whole &= ft_trace_set_is_ended(accounts->set, r);
     }
     return are_whole;
+}
+
+uint64_t ft_accounts_missing(const struct ft_accounts *accounts)
+{
+    uint64_t missing = 0;
+    for (uint32_t p = 0; p < ft_trace_set_process_count(accounts->set); p++) {
+        const struct ft_trace_set_process *process = ft_trace_set_process(accounts->set, p);
+        uint64_t found = accounts->stored[p] + ft_job_dropped(process->record);
+        if (ft_trace_set_is_ended(accounts->set, process->reader) && process->record->emitted > found) {
+            missing += process->record->emitted - found;
+        }
+    }
+    return missing > accounts->ownerless ? missing - accounts->ownerless : 0;
 }
 
 bool ft_accounts_balance(const struct ft_accounts *accounts, uint32_t process)

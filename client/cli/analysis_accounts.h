@@ -8,6 +8,7 @@
 struct ft_accounts {
     const struct ft_trace_set *set; /* numbers_only is enough */
     uint64_t *stored;               /* by process of the set */
+    uint64_t ownerless;             /* whose process is not known */
     bool has_all;                   /* every block could be read so far */
 };
 
@@ -18,6 +19,8 @@ void ft_accounts_add(struct ft_accounts *accounts, struct ft_trace_decoder *deco
                      const struct ft_trace_reader *reader, size_t block);
 /* Whether they can balance: all of the files are here, whole, and their ends are told. */
 bool ft_accounts_are_whole(const struct ft_accounts *accounts);
+/* How many events are neither here nor dropped, of processes whose file's end is told. */
+uint64_t ft_accounts_missing(const struct ft_accounts *accounts);
 bool ft_accounts_balance(const struct ft_accounts *accounts, uint32_t process);
 
 #endif

@@ -46,6 +46,14 @@ uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *sc
     return is_ended || known->record->emitted > found ? known->record->emitted : found;
 }
 
+uint64_t ft_job_missing(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process)
+{
+    const struct ft_trace_set_process *known = ft_trace_set_process(set, process);
+    uint64_t found = scan->processes[process].events + ft_job_dropped(known->record);
+    bool is_known = ft_trace_set_is_ended(set, known->reader) && known->record->emitted > found;
+    return is_known ? known->record->emitted - found : 0;
+}
+
 static struct ft_bytes bytes_or_empty(struct ft_bytes bytes)
 {
     return bytes.len ? bytes : (struct ft_bytes){.data = "", .len = 0};
@@ -134,6 +142,7 @@ static void add_tags(struct ft_job *job, const struct ft_trace_process *process,
 static void add_processes(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
 {
     struct ft_map names, tags;
+    uint64_t owned = 0;
     ft_map_init(&names);
     ft_map_init(&tags);
     for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
@@ -145,6 +154,8 @@ static void add_processes(struct ft_job *job, const struct ft_trace_set *set, co
         add_name(job, has_job ? &record->job : &header->job, user, &names);
         add_tags(job, record, &tags);
         job->emitted += ft_job_emitted(set, scan, p);
+        job->missing += ft_job_missing(set, scan, p);
+        owned += scan->processes[p].events;
         for (int cause = 0; cause < FT_CAUSE_COUNT; cause++) {
             job->dropped_by_cause[cause] += record->dropped[cause];
         }
@@ -152,6 +163,9 @@ static void add_processes(struct ft_job *job, const struct ft_trace_set *set, co
         job->names_lost += record->names_lost;
         job->bad_values += record->bad_values;
     }
+    /* What is here, but whose it is was lost, is missing of a process, not of the job. */
+    uint64_t ownerless = scan->rows > owned ? scan->rows - owned : 0;
+    job->missing -= ownerless < job->missing ? ownerless : job->missing;
     for (size_t r = 0; job->name_count == 0 && r < ft_trace_set_reader_count(set); r++) {
         const struct ft_trace_header *header = ft_trace_reader_header(ft_trace_set_reader(set, r));
         if (header->job.id.len > 0) {

@@ -22,6 +22,7 @@ struct ft_job_name {
 /* Strings belong to the set, which must live longer. */
 struct ft_job {
     uint64_t emitted, stored, dropped, dropped_by_cause[FT_CAUSE_COUNT];
+    uint64_t missing; /* see ft_job_missing(); without those that are here, but nobody knows whose */
     uint64_t names_lost, bad_values;
     bool has_span;
     int64_t start_ns, end_ns; /* since the epoch */
@@ -50,6 +51,11 @@ size_t ft_job_count_gaps(const struct ft_trace_set *set);
  * since the last record may be older than the last block.
  */
 uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process);
+/*
+ * Events of a process that are neither here nor dropped: they were in blocks that are damaged, or in files that are not among
+ * these. Where the file's end is missing, nobody knows of any.
+ */
+uint64_t ft_job_missing(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process);
 uint64_t ft_job_dropped(const struct ft_trace_process *process);
 /* Whether calls on files may be among them; of what each was on nothing is known. */
 bool ft_job_drops_io(const struct ft_trace_set *set, uint32_t process);

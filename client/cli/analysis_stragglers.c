@@ -31,18 +31,28 @@ static struct ft_peer *order_processes(const struct ft_trace_set *set, const str
     return all;
 }
 
+static uint64_t noise_ns(const struct ft_trace_set *set)
+{
+    int64_t start_ns, end_ns, part_ns = 0;
+    if (ft_trace_set_span(set, &start_ns, &end_ns)) {
+        part_ns = (end_ns - start_ns) / FT_STRAGGLERS_WALL_PART;
+    }
+    return (uint64_t)(part_ns > FT_STRAGGLERS_MIN_NS ? part_ns : FT_STRAGGLERS_MIN_NS);
+}
+
 struct ft_straggler *ft_stragglers_find(const struct ft_trace_set *set, const struct ft_scan *scan, bool are_chosen,
                                         size_t *count)
 {
     size_t known;
     struct ft_peer *all = order_processes(set, scan, are_chosen, &known);
     struct ft_straggler *found = ft_cli_alloc(scan->process_count * sizeof(*found));
+    uint64_t least_ns = noise_ns(set);
     *count = 0;
     for (size_t begin = 0, of_program; begin < known; begin += of_program) {
         of_program = ft_peers_of_first(&all[begin], known - begin);
         uint64_t median_ns = all[begin + (of_program - 1) / 2].io_ns;
         for (size_t i = begin; i < begin + of_program && of_program >= FT_STRAGGLERS_GROUP_MIN; i++) {
-            if (all[i].io_ns > median_ns) {
+            if (all[i].io_ns > median_ns && all[i].io_ns - median_ns >= least_ns) {
                 found[(*count)++] = (struct ft_straggler){
                     .process = all[i].process, .io_ns = (int64_t)all[i].io_ns, .median_ns = (int64_t)median_ns};
             }

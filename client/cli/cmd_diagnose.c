@@ -70,7 +70,7 @@ static void report(const struct values *values, const struct ft_strings *operand
     if (values->as_json) {
         ft_diagnose_print_json(&diagnose, findings, count, state, stdout);
     } else if (ft_trace_set_events(set) == 0) {
-        ft_report_print_empty(set, stdout);
+        ft_report_print_empty(set, "no event was found", stdout);
     } else {
         char *title = ft_report_title(operands, NULL, set);
         ft_diagnose_print_text(&diagnose, findings, count, title, state, stdout);

@@ -118,7 +118,7 @@ static void end(enum ft_event_form form, struct ft_json *json, const struct ft_t
     }
     ft_json_flush(json);
     if (form == FT_EVENT_TEXT && ft_trace_set_events(set) == 0) {
-        ft_report_print_empty(set, stdout);
+        ft_report_print_empty(set, "no event is chosen", stdout);
     }
     print_left_out(set, form, bad_blocks);
 }
@@ -218,7 +218,7 @@ static int print_groups(const struct values *values, struct ft_group_keys *keys,
         status = ft_cli_fail("more than %s groups: fewer fields (--by), or fewer events (--where)",
                              ft_units_count(&most, FT_EVENT_GROUPS_MAX));
     } else if (form == FT_EVENT_TEXT && ft_trace_set_events(set) == 0) {
-        ft_report_print_empty(set, stdout);
+        ft_report_print_empty(set, "no event is chosen", stdout);
     } else {
         ft_event_groups_sort(&groups, values->sort);
         struct ft_event_left_out left_out = {.profiled = ft_trace_set_profiled(set),

@@ -139,7 +139,7 @@ static void put_row(struct ft_json *json, const struct ft_files *report, const s
     ft_json_end_object(json);
 }
 
-static void print_json(const struct ft_files *report, size_t rows, struct ft_state state)
+static void print_json(const struct ft_files *report, size_t rows, struct ft_state state, uint64_t left_out)
 {
     struct ft_json json;
     ft_json_init(&json, stdout, true);
@@ -151,6 +151,7 @@ static void print_json(const struct ft_files *report, size_t rows, struct ft_sta
     }
     ft_json_end_array(&json);
     ft_report_json_unseen(&json, state);
+    ft_json_member_uint(&json, "profiled_left_out", left_out);
     ft_report_json_state(&json, state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);
@@ -208,12 +209,13 @@ static void print_table(const struct ft_files *report, size_t rows, const struct
 }
 
 /* Sums are in it, but not where some of all events are chosen. */
-static void print_text(const struct ft_files *report, size_t rows, struct ft_state state, uint64_t left_out)
+static void print_text(const struct ft_files *report, size_t rows, struct ft_state state, uint64_t left_out,
+                       const char *if_empty)
 {
     struct ft_screen screen;
     ft_screen_init(&screen, stdout);
     if (report->count == 0) {
-        ft_report_print_empty(report->set, stdout);
+        ft_report_print_empty(report->set, if_empty, stdout);
     } else {
         print_table(report, rows, &screen);
     }
@@ -228,10 +230,12 @@ static int report_files(const struct values *values, const struct ft_trace_set *
     size_t limit = values->top == UINT64_MAX ? (values->as_json ? 0 : TEXT_ROWS) : values->top;
     size_t rows = limit && limit < report.count ? limit : report.count;
     struct ft_state state = ft_state_of(set, report.scan.bad_blocks);
+    uint64_t left_out = where ? ft_trace_set_profiled(set) : 0;
     if (values->as_json) {
-        print_json(&report, rows, state);
+        print_json(&report, rows, state, left_out);
     } else {
-        print_text(&report, rows, state, where ? ft_trace_set_profiled(set) : 0);
+        print_text(&report, rows, state, left_out,
+                   where ? "no event that is chosen names a file" : "no event names a file");
     }
     ft_report_warn_of_blocks(set, report.scan.bad_blocks);
     ft_files_fini(&report);

@@ -50,7 +50,7 @@ static void print_text(const struct ft_timeline *timeline, const struct ft_trace
 {
     struct ft_unit_text count;
     if (ft_trace_set_events(set) == 0 && timeline->profiled == 0) {
-        ft_report_print_empty(set, stdout);
+        ft_report_print_empty(set, "no event is chosen", stdout);
         ft_report_print_unseen(screen, state, left_out);
         return;
     }

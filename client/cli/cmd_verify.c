@@ -102,6 +102,7 @@ static void begin_file(const struct output *output, const struct ft_trace_reader
         ft_json_begin_object(output->json);
         ft_json_member_text(output->json, "path", path, strlen(path));
         ft_json_member_uint(output->json, "events", ft_trace_reader_events(reader));
+        ft_json_member_uint(output->json, "profiled", ft_trace_reader_profiled(reader));
         ft_json_member_bool(output->json, "closed", ft_trace_reader_is_closed(reader));
         if (copy_of) {
             ft_json_member_text(output->json, "copy_of", copy_of, strlen(copy_of));
@@ -111,8 +112,13 @@ static void begin_file(const struct output *output, const struct ft_trace_reader
     } else {
         struct ft_unit_text events;
         ft_screen_print_names(output->screen, FT_STYLE_TITLE, "%s", path);
-        fprintf(output->screen->out, ": %s\n",
+        fprintf(output->screen->out, ": %s",
                 ft_units_counted(&events, ft_trace_reader_events(reader), "event", "events"));
+        if (ft_trace_reader_profiled(reader)) {
+            fprintf(output->screen->out, ", sums alone of %s",
+                    ft_units_count(&events, ft_trace_reader_profiled(reader)));
+        }
+        fputc('\n', output->screen->out);
         if (copy_of) {
             ft_screen_print_names(output->screen, FT_STYLE_NONE, "  note: a copy of %s, which alone is read", copy_of);
             fputc('\n', output->screen->out);
@@ -183,6 +189,19 @@ static void tell_account(struct output *output, const struct ft_trace_set_proces
     }
 }
 
+static void tell_missing(const struct output *output, const struct ft_accounts *accounts, bool is_limited)
+{
+    uint64_t missing = ft_accounts_missing(accounts);
+    struct ft_unit_text count;
+    if (output->json) {
+        ft_json_member_uint_if(output->json, "missing", !is_limited, missing);
+    } else if (missing && !is_limited) {
+        ft_screen_print(output->screen, FT_STYLE_WARN,
+                        "%s missing: in what is damaged, or in files of the trace that are not here\n",
+                        ft_units_counted(&count, missing, "event is", "events are"));
+    }
+}
+
 static void tell_accounts(struct output *output, const struct ft_accounts *accounts)
 {
     bool is_limited = ft_trace_set_is_limited(accounts->set);
@@ -203,6 +222,7 @@ static void tell_accounts(struct output *output, const struct ft_accounts *accou
     if (output->json) {
         ft_json_end_array(output->json);
     }
+    tell_missing(output, accounts, is_limited);
 }
 
 static void tell_unreadable_file(struct output *output, const char *path, int error)

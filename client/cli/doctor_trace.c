@@ -235,18 +235,26 @@ static void explain(struct ft_doctor *doctor, const struct ft_trace_set *set)
 {
     struct ft_scan scan;
     struct ft_job job;
-    struct ft_unit_text events;
+    struct ft_unit_text events, missing;
     ft_scan_read(&scan, set, FT_SCAN_PROCESSES | FT_SCAN_FILES, NULL);
     ft_job_read(&job, set, &scan);
     tell_damage(doctor, set);
+    if (job.missing > 0) {
+        ft_doctor_problem(doctor, NULL, "give all files of the trace; what is in damaged blocks is not to be had",
+                          "%s of %s events are missing: in what is damaged, or in files that are not here",
+                          ft_units_count(&missing, job.missing), ft_units_count(&events, job.emitted));
+    }
     tell_gaps(doctor, &job);
     tell_dropped(doctor, &job);
     ft_doctor_trace_settings(doctor, set, has_files(&scan));
     tell_empty(doctor, set, &job);
     tell_coverage(doctor, &job);
     if (doctor->problem_count == 0) {
-        ft_doctor_ok(doctor, doctor->trace, "%s is complete: %s events of %zu processes, none dropped, no gap",
-                     doctor->trace, ft_units_count(&events, job.stored), job.coverage.tasks);
+        const char *sums = !job.profiled                   ? ""
+                           : ft_trace_set_events(set) == 0 ? " as sums alone (mode profile)"
+                                                           : ", some as sums alone (mode profile)";
+        ft_doctor_ok(doctor, doctor->trace, "%s is complete: %s events of %zu processes%s, none dropped, no gap",
+                     doctor->trace, ft_units_count(&events, job.stored), job.coverage.tasks, sums);
     }
     ft_job_fini(&job);
     ft_scan_fini(&scan);

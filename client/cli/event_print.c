@@ -178,14 +178,14 @@ static void csv_tags(FILE *out, const struct ft_event_facts *facts)
     free(joined);
 }
 
-/* Behind a comma each; arguments are one JSON object. */
+/* Behind a comma each; arguments are one JSON object, which has escaped what is in it. */
 static void csv_args(FILE *out, const struct ft_event_facts *facts)
 {
     char *parts[FT_EVENT_ARGS_PARTS];
     ft_event_args_texts(facts, parts);
     for (size_t i = 0; i < FT_EVENT_ARGS_PARTS; i++) {
         fputc(',', out);
-        ft_event_print_csv_text(out, FT_BYTES(parts[i]));
+        csv_field(out, parts[i]);
         free(parts[i]);
     }
 }

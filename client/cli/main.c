@@ -60,12 +60,15 @@ static int help_of(int argc, char **argv)
     return ft_options_run(command, 2, words);
 }
 
-/* A descriptor that we open must never take the place of a standard one that is closed. */
+/*
+ * A descriptor that we open must never take the place of a standard one that is closed. What is opened here for it cannot be
+ * written to, so that a report which goes nowhere is an error.
+ */
 static void occupy_standard_fds(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
-            (void)!open("/dev/null", O_RDWR | O_CLOEXEC);
+            (void)!open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
         }
     }
 }

@@ -145,6 +145,7 @@ static void put_counts(struct ft_json *json, const struct ft_processes *processe
         ft_json_member_uint(json, "chosen", sum->events);
     }
     ft_json_member_uint(json, "dropped", ft_job_dropped(record));
+    ft_json_member_uint(json, "missing", ft_job_missing(processes->set, &processes->scan, p));
     ft_json_key(json, "dropped_by_cause");
     ft_json_begin_object(json);
     for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
@@ -234,6 +235,8 @@ void ft_processes_print_json(const struct ft_processes *processes, FILE *out)
     ft_json_end_array(&json);
     ft_report_json_gaps(&json, &processes->job);
     ft_report_json_unseen(&json, processes->state);
+    ft_json_member_uint(&json, "missing", processes->job.missing);
+    ft_json_member_uint(&json, "profiled_left_out", processes->is_chosen ? processes->job.profiled : 0);
     ft_report_json_state(&json, processes->state);
     ft_json_end_object(&json);
     ft_json_end_line(&json);

@@ -222,16 +222,30 @@ static void print_gaps(const struct ft_screen *screen, const struct ft_job *job)
 static void print_unseen(const struct ft_screen *screen, const struct ft_processes *processes)
 {
     const struct ft_state *state = &processes->state;
+    const struct ft_job *job = &processes->job;
     struct ft_unit_text count;
-    print_gaps(screen, &processes->job);
-    if (!processes->job.gap_count && !state->dropped && !state->unclosed && !state->is_partial) {
-        fprintf(screen->out, "\nNothing is known to have gone unseen.\n");
+    print_gaps(screen, job);
+    fputc('\n', screen->out);
+    if (job->profiled) {
+        ft_screen_print(screen, processes->is_chosen ? FT_STYLE_WARN : FT_STYLE_NONE,
+                        processes->is_chosen ? "%s are there as sums alone, and not in it.\n"
+                                             : "%s are there as sums alone: what they moved is counted, not when.\n",
+                        ft_units_counted(&count, job->profiled, "event", "events"));
+    }
+    if (!job->gap_count && !job->dropped && !job->missing && !state->unclosed && !state->is_partial) {
+        if (!job->profiled || !processes->is_chosen) {
+            fprintf(screen->out, "Nothing is known to have gone unseen.\n");
+        }
         return;
     }
-    fputc('\n', screen->out);
     if (state->dropped) {
         ft_screen_print(screen, FT_STYLE_WARN, "%s events were dropped: they are counted, what they moved is not.\n",
                         ft_units_count(&count, state->dropped));
+    }
+    if (job->missing) {
+        ft_screen_print(screen, FT_STYLE_WARN,
+                        "%s missing: in what is damaged, or in files of the trace that are not here.\n",
+                        ft_units_counted(&count, job->missing, "event is", "events are"));
     }
     ft_report_print_unclosed(screen, state->unclosed);
     if (state->is_partial) {
@@ -245,7 +259,7 @@ void ft_processes_print_text(const struct ft_processes *processes, FILE *out)
     struct ft_table table;
     ft_screen_init(&screen, out);
     if (processes->count == 0) {
-        ft_report_print_empty(processes->set, out);
+        ft_report_print_empty(processes->set, "no process has such events", out);
     } else if (processes->by) {
         ft_processes_print_groups(processes, &screen);
     } else {

@@ -235,10 +235,10 @@ char *ft_report_why_empty(const struct ft_trace_set *set)
     return ft_cli_strdup("the programs made no call that is recorded");
 }
 
-void ft_report_print_empty(const struct ft_trace_set *set, FILE *out)
+void ft_report_print_empty(const struct ft_trace_set *set, const char *otherwise, FILE *out)
 {
     if (ft_trace_set_events(set) > 0) {
-        fputs("nothing to report: no event names a file\n", out);
+        fprintf(out, "nothing to report: %s\n", otherwise);
         return;
     }
     char *why = ft_report_why_empty(set), *shown = ft_text_escape(why, strlen(why), FT_TEXT_SHOW);

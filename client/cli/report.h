@@ -32,8 +32,8 @@ char *ft_report_title(const struct ft_strings *operands, const char *name, const
 
 /* Why a trace holds no event, for the sentence "0 events, because ...". A new string. */
 char *ft_report_why_empty(const struct ft_trace_set *set);
-/* That sentence as a line; where there are events, but none for this report, that. */
-void ft_report_print_empty(const struct ft_trace_set *set, FILE *out);
+/* That sentence as a line; where there are events, but none for this report, what it says `otherwise`. */
+void ft_report_print_empty(const struct ft_trace_set *set, const char *otherwise, FILE *out);
 /* Events that were dropped, without capped ones: of those there are sums. Nobody knows when they were, nor what they did. */
 uint64_t ft_report_dropped(const struct ft_trace_set *set);
 /* One line for each of the two that is not 0: what of the trace's events the report above could not count. */

@@ -27,15 +27,21 @@ struct ft_summary {
     bool is_quick; /* no event was looked at: the scan knows their number alone */
 };
 
+/* Whether there are events to choose from, or all is wanted: of sums nobody knows which of them `where` holds for. */
+static inline bool ft_summary_can_choose(const struct ft_summary *summary)
+{
+    return !summary->where || summary->job.profiled == 0 || ft_trace_set_events(summary->set) > 0;
+}
+
 /*
- * Whether it is known when each stored event went on, and which came after which: of sums, which nobody can choose, it is
- * not; nor of events that were all dropped, which nobody can choose either.
+ * Whether it is known when each stored event went on, and which came after which: of sums it is not, chosen or not; nor of
+ * events that were all dropped, which nobody can choose.
  */
 static inline bool ft_summary_knows_times(const struct ft_summary *summary)
 {
     const struct ft_job *job = &summary->job;
-    bool is_of_stored = summary->where || (!job->profiled && (job->stored > 0 || job->dropped == 0));
-    return is_of_stored && !summary->is_quick;
+    bool is_of_stored = summary->where || job->stored > 0 || job->dropped == 0;
+    return is_of_stored && job->profiled == 0 && !summary->is_quick;
 }
 /* The same of calls on files: not all of them were dropped. */
 bool ft_summary_knows_io_times(const struct ft_summary *summary);

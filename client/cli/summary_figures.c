@@ -48,16 +48,17 @@ void ft_summary_put_transfer(struct ft_json *json, const struct ft_summary *summ
 {
     struct ft_summary_side side;
     ft_summary_side(summary, is_write, &side);
-    bool knows_sizes = side.sized > 0 || side.all.count == 0;
+    bool is_known = ft_summary_can_choose(summary);
+    bool knows_sizes = is_known && (side.sized > 0 || side.all.count == 0);
     ft_json_member_uint(json, "dropped", side.dropped);
-    ft_json_member_uint(json, "stored_bytes", side.stored.bytes);
+    ft_json_member_uint_if(json, "stored_bytes", is_known, side.stored.bytes);
     ft_json_member_seconds_if(json, "busy_time", side.knows_times, side.busy_ns);
     ft_json_member_double_if(json, "busy_bandwidth",
                              side.knows_times && (side.stored.bytes == 0 || side.timed_bytes > 0),
                              rate(side.timed_bytes, side.busy_ns));
     ft_json_member_uint_if(json, "sequential", side.knows_times, summary->scan.access.counts.sequential[is_write]);
     ft_json_member_uint_if(json, "random", side.knows_times, summary->scan.access.counts.random[is_write]);
-    ft_json_member_uint(json, "sized", side.sized);
+    ft_json_member_uint_if(json, "sized", is_known, side.sized);
     ft_json_member_uint_if(json, "small", knows_sizes, side.small);
     ft_json_member_uint_if(json, "empty", knows_sizes, side.empty);
 }
@@ -74,8 +75,8 @@ void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary
     bool is_known = ft_summary_knows_times(summary) && has_stored;
     ft_json_key(json, "moved");
     ft_json_begin_object(json);
-    ft_json_member_uint(json, "bytes", read.all.bytes + write.all.bytes);
-    ft_json_member_uint(json, "stored_bytes", stored);
+    ft_json_member_uint_if(json, "bytes", ft_summary_can_choose(summary), read.all.bytes + write.all.bytes);
+    ft_json_member_uint_if(json, "stored_bytes", ft_summary_can_choose(summary), stored);
     ft_json_member_seconds_if(json, "busy_time", is_known, busy_ns);
     ft_json_member_double_if(json, "busy_bandwidth", is_known && (stored == 0 || timed > 0), rate(timed, busy_ns));
     ft_json_end_object(json);

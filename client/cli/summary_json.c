@@ -23,6 +23,7 @@ static void put_counts(struct ft_json *json, const struct ft_summary *summary)
         ft_json_member_uint(json, ft_cause_name(cause), job->dropped_by_cause[cause]);
     }
     ft_json_end_object(json);
+    ft_json_member_uint_if(json, "missing", !summary->is_quick, job->missing);
     ft_json_member_uint(json, "profiled", job->profiled);
     ft_json_key(json, "capped_since");
     if (job->capped_since_ns) {
@@ -31,7 +32,8 @@ static void put_counts(struct ft_json *json, const struct ft_summary *summary)
         ft_json_null(json);
     }
     ft_report_json_bytes(json, "where", FT_BYTES(summary->where ? summary->where : ""));
-    ft_json_member_uint_if(json, "chosen", summary->where != NULL, summary->scan.rows);
+    ft_json_member_uint_if(json, "chosen", summary->where != NULL && ft_summary_can_choose(summary),
+                           summary->scan.rows);
     ft_json_member_uint(json, "hosts", ft_trace_set_host_count(summary->set));
     ft_json_member_uint(json, "processes", job->coverage.tasks);
     ft_json_member_uint(json, "images", ft_trace_set_process_count(summary->set));
@@ -163,16 +165,17 @@ static void put_calls(struct ft_json *json, const struct ft_calls *calls)
     }
 }
 
-static void begin_sum(struct ft_json *json, const char *key, const struct ft_sum *sum, bool has_bandwidth,
-                      uint64_t late_bytes)
+static void begin_sum(struct ft_json *json, const struct ft_summary *summary, const char *key, const struct ft_sum *sum,
+                      bool has_bandwidth, uint64_t late_bytes)
 {
+    bool is_known = ft_summary_can_choose(summary);
     ft_json_key(json, key);
     ft_json_begin_object(json);
-    ft_json_member_uint(json, "count", sum->count);
-    ft_json_member_uint(json, "bytes", sum->bytes);
-    put_time(json, "time", sum->time_ns);
+    ft_json_member_uint_if(json, "count", is_known, sum->count);
+    ft_json_member_uint_if(json, "bytes", is_known, sum->bytes);
+    ft_json_member_seconds_if(json, "time", is_known, sum->time_ns > INT64_MAX ? INT64_MAX : (int64_t)sum->time_ns);
     if (has_bandwidth) {
-        ft_json_member_double_if(json, "bandwidth", sum->bytes == 0 || sum->bytes > late_bytes,
+        ft_json_member_double_if(json, "bandwidth", is_known && (sum->bytes == 0 || sum->bytes > late_bytes),
                                  sum->time_ns ? (double)(sum->bytes - late_bytes) * 1e9 / (double)sum->time_ns : 0);
     }
 }
@@ -229,15 +232,15 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t t
     put_identity(&json, &summary->job);
     ft_summary_put_categories(&json, summary);
     put_calls(&json, &summary->calls);
-    begin_sum(&json, "read", &summary->calls.read, true, summary->calls.late.read);
+    begin_sum(&json, summary, "read", &summary->calls.read, true, summary->calls.late.read);
     ft_summary_put_transfer(&json, summary, false);
     ft_json_end_object(&json);
-    begin_sum(&json, "write", &summary->calls.write, true, summary->calls.late.write);
+    begin_sum(&json, summary, "write", &summary->calls.write, true, summary->calls.late.write);
     ft_summary_put_transfer(&json, summary, true);
     ft_json_end_object(&json);
-    begin_sum(&json, "metadata", &summary->calls.metadata, true, 0);
+    begin_sum(&json, summary, "metadata", &summary->calls.metadata, true, 0);
     ft_json_end_object(&json);
-    begin_sum(&json, "other_io", &summary->calls.other_io, false, 0);
+    begin_sum(&json, summary, "other_io", &summary->calls.other_io, false, 0);
     ft_json_end_object(&json);
     ft_summary_put_moved(&json, summary);
     put_unions(&json, summary);

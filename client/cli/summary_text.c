@@ -42,8 +42,12 @@ static void print_chosen(const struct ft_screen *screen, const struct ft_summary
     if (summary->where) {
         char *where = ft_text_escape(summary->where, strlen(summary->where), FT_TEXT_SHOW);
         print_label(screen, "Chosen");
-        fprintf(screen->out, "%s of %s events: %s\n", ft_units_count(&chosen, summary->scan.rows),
-                ft_units_count(&all, summary->job.stored), where);
+        if (ft_summary_can_choose(summary)) {
+            fprintf(screen->out, "%s of %s events: %s\n", ft_units_count(&chosen, summary->scan.rows),
+                    ft_units_count(&all, summary->job.stored), where);
+        } else {
+            fprintf(screen->out, "unknown, since there are sums alone (mode profile): %s\n", where);
+        }
         free(where);
     }
 }
@@ -80,6 +84,16 @@ static void print_sum(const struct ft_screen *screen, const char *label, const s
         fprintf(screen->out, ", %s", ft_units_rate(&rate, sum->bytes - late_bytes, time_ns));
     }
     fputc('\n', screen->out);
+}
+
+static void print_sums(const struct ft_screen *screen, const struct ft_calls *calls)
+{
+    print_sum(screen, "Read", &calls->read, true, calls->late.read);
+    print_sum(screen, "Written", &calls->write, true, calls->late.write);
+    print_sum(screen, "Metadata", &calls->metadata, false, 0);
+    if (calls->other_io.count > 0) {
+        print_sum(screen, "Other I/O", &calls->other_io, true, 0);
+    }
 }
 
 static void print_app(const struct ft_screen *screen, const struct ft_sweep *sweep, bool io_is_known)
@@ -161,27 +175,40 @@ static void add_duration(struct ft_table *table, const struct ft_call_sum *call,
     }
 }
 
-static void print_calls(const struct ft_screen *screen, const struct ft_calls *calls, size_t top)
+/* Calls, or spans of the application, which hold calls: each have a table of their own. */
+static void print_calls(const struct ft_screen *screen, const struct ft_calls *calls, bool are_spans, size_t top)
 {
     static const struct ft_column columns[] = {
         {"TIME", true, false}, {"CALLS", true, false},   {"BYTES", true, false},  {"P50", true, false},
         {"P99", true, false},  {"LONGEST", true, false}, {"ERRORS", true, false}, {"CALL", false, false}};
+    static const struct ft_column span_columns[] = {{"TIME", true, false},    {"SPANS", true, false},
+                                                    {"P50", true, false},     {"P99", true, false},
+                                                    {"LONGEST", true, false}, {"SPAN", false, false}};
     struct ft_table table;
-    ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    ft_table_init(&table, are_spans ? span_columns : columns,
+                  are_spans ? sizeof(span_columns) / sizeof(span_columns[0]) : sizeof(columns) / sizeof(columns[0]));
     size_t shown = 0;
-    for (size_t i = 0; i < calls->count && shown < top; i++, shown++) {
+    for (size_t i = 0; i < calls->count && shown < top; i++) {
         const struct ft_call_sum *call = &calls->items[i];
+        if (call->is_span != are_spans) {
+            continue;
+        }
+        shown++;
         add_time(&table, call->sum.time_ns);
         add_count(&table, call->sum.count);
-        add_bytes(&table, call->sum.bytes);
+        if (!are_spans) {
+            add_bytes(&table, call->sum.bytes);
+        }
         add_duration(&table, call, ft_percentile(call->durations, 50, call->min_ns, call->max_ns));
         add_duration(&table, call, ft_percentile(call->durations, 99, call->min_ns, call->max_ns));
         add_duration(&table, call, call->max_ns);
-        add_count(&table, call->errors);
+        if (!are_spans) {
+            add_count(&table, call->errors);
+        }
         ft_table_add(&table, call->name);
     }
     if (shown > 0) {
-        ft_screen_print(screen, FT_STYLE_TITLE, "\nHottest calls\n");
+        ft_screen_print(screen, FT_STYLE_TITLE, are_spans ? "\nHottest spans\n" : "\nHottest calls\n");
         ft_table_print(&table, screen, 2);
     }
     ft_table_fini(&table);
@@ -219,7 +246,8 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_summary
 {
     const struct ft_job *job = &summary->job;
     struct ft_unit_text number;
-    enum ft_style style = job->dropped || job->gap_count || summary->state.is_partial ? FT_STYLE_WARN : FT_STYLE_NONE;
+    enum ft_style style =
+        job->dropped || job->missing || job->gap_count || summary->state.is_partial ? FT_STYLE_WARN : FT_STYLE_NONE;
     print_label(screen, "Not seen");
     ft_screen_print(screen, style, "%s dropped", ft_units_counted(&number, job->dropped, "event", "events"));
     for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
@@ -227,6 +255,9 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_summary
             ft_screen_print(screen, style, ", %s %s", ft_cause_name(cause),
                             ft_units_count(&number, job->dropped_by_cause[cause]));
         }
+    }
+    if (job->missing && !summary->is_quick) {
+        ft_screen_print(screen, style, "; %s missing", ft_units_counted(&number, job->missing, "event", "events"));
     }
     ft_screen_print(screen, style, "; %s", ft_units_counted(&number, job->gap_count, "gap", "gaps"));
     ft_screen_print(screen, style, "%s\n", summary->state.is_partial ? "; the trace is partial" : "");
@@ -263,11 +294,8 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     }
     print_chosen(&screen, summary);
     print_wall(&screen, summary);
-    print_sum(&screen, "Read", &summary->calls.read, true, summary->calls.late.read);
-    print_sum(&screen, "Written", &summary->calls.write, true, summary->calls.late.write);
-    print_sum(&screen, "Metadata", &summary->calls.metadata, false, 0);
-    if (summary->calls.other_io.count > 0) {
-        print_sum(&screen, "Other I/O", &summary->calls.other_io, true, 0);
+    if (ft_summary_can_choose(summary)) {
+        print_sums(&screen, &summary->calls);
     }
     ft_summary_print_access(&screen, summary);
     if (ft_summary_knows_times(summary)) {
@@ -277,7 +305,8 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
         ft_summary_print_groups(&screen, summary->groups);
     }
     print_files(&screen, summary, look->top);
-    print_calls(&screen, &summary->calls, look->top);
+    print_calls(&screen, &summary->calls, false, look->top);
+    print_calls(&screen, &summary->calls, true, look->top);
     ft_summary_print_categories(&screen, summary);
     ft_summary_print_stragglers(&screen, summary, look->top);
     if (summary->where) {

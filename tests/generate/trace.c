@@ -301,6 +301,9 @@ static void create_writer(struct gen_trace *trace)
     header.host = FT_BYTES(host);
     if (ft_trace_writer_create(&header, NULL, &trace->writer))
         gen_die("create");
+    if (ft_trace_writer_put_clock(trace->writer,
+                                  &(struct ft_trace_clock){.mono_ns = GEN_START_NS, .realtime_offset_ns = REALTIME_NS}))
+        gen_die("clock");
 }
 
 void gen_trace_make(struct gen_trace *trace, const struct gen_model *model, const struct gen_options *options,

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Spans, instants, counters, arguments and tags of C and C++ programs: the trace gives back what they gave."""
 
+import csv
+import io
+import json
+
 import pytest
 
 import annotated
@@ -26,6 +30,16 @@ def test_cut_arguments_are_told(tap):
     trace, _ = run(tap, "annotated", "arguments")
     assert [e["name"] for e in annotated.application_events(trace) if e.get("args_cut")] == ["many"]
     assert len(trace.events(name="many")[0]["args"]) == 16
+
+
+@pytest.mark.parametrize("mode", ["arguments", "names", "counters", "async"])
+def test_arguments_in_csv_are_those_in_json(tap, mode):
+    path = run(tap, "annotated", mode)[0].path
+    rows = list(csv.DictReader(io.StringIO(harness.read_command("events", "--format", "csv", path).stdout.decode(), newline="")))
+    events = [json.loads(line) for line in harness.read_command("events", "--format", "json", path).stdout.splitlines()]
+    assert [json.loads(row["args"]) if row["args"] else None for row in rows] == [event.get("args") for event in events]
+    assert mode in ("names", "counters") or any("args" in event for event in events)
+    assert [row["value"] for row in rows] == [json.dumps(event["value"]) if "value" in event else "" for event in events] or mode == "counters"
 
 
 def test_tags_beyond_the_limit_are_left_out(tap):

@@ -126,6 +126,8 @@ def check_cap(tap, trace, log, key):
     assert summary["start"] < summary["capped_since"]
     assert summary["profiled"] >= summary["dropped"]
     assert f"passed {key}" in log
+    text = harness.read_command("processes", trace.path).stdout.decode()
+    assert f"\n{summary['profiled']:,} events are there as sums alone" in text and "Nothing is known" not in text
 
 
 def test_a_job_that_passes_its_cap_of_events_goes_on_as_a_profile(tap):

@@ -8,7 +8,7 @@ import pytest
 from generated import generate
 from harness import BUILD
 
-UNKNOWN = {"files", "io_time", "app_time", "compute_time", "app_io_time", "unoverlapped_io_time", "unoverlapped_compute_time",
+UNKNOWN = {"missing", "files", "io_time", "app_time", "compute_time", "app_io_time", "unoverlapped_io_time", "unoverlapped_compute_time",
            "unoverlapped_app_io_time", "coverage"}
 UNKNOWN_OF_SIDES = {"busy_time", "busy_bandwidth", "sequential", "random"}
 

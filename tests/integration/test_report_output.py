@@ -113,6 +113,36 @@ def test_top_0_is_all(trace, command, lists):
         assert len(some[name]) == 2 < len(all_of[name]), name
 
 
+@pytest.mark.parametrize("words", [[command] for command in REPORTS + ["events"]] + [
+    ["--help"], ["--version"], ["help", "files"], ["summary", "--help"], ["summary", "--json"], ["events", "--format", "csv"],
+    ["events", "--json"], ["diagnose", "--checks"], ["diff", "TRACE"], ["doctor"], ["doctor", "--trace"]])
+def test_a_closed_output_is_an_error(trace, words):
+    words = [trace if word == "TRACE" else word for word in words]
+    if words[0] in REPORTS + ["events", "diff"] and words[-1] != "--help" and "--checks" not in words or "--trace" in words:
+        words = [*words, trace]
+    done = harness.call(["bash", "-c", 'exec "$@" >&-', "bash", harness.FLOWTAP, *words])
+    assert done.returncode == 1 and b"cannot write to standard output: Bad file descriptor" in done.stderr, done
+
+
+def test_a_command_that_runs_with_a_closed_output_is_its_own(tap):
+    done = harness.call(["bash", "-c", 'exec "$@" >&-', "bash", harness.FLOWTAP, "run", "-q", "-o", tap.folder / "closed", "--",
+                         "bash", "-c", "[ ! -e /proc/self/fd/1 ] && exit 7"], env=harness.clean_environment())
+    assert done.returncode == 7 and b"cannot write" not in done.stderr, done
+
+
+def test_spans_are_not_among_the_calls(trace):
+    told, text = document("summary", trace), reported("summary", trace).decode()
+    for title, key in (("Hottest calls", "calls"), ("Hottest spans", "spans")):
+        rows = text.split(f"\n{title}\n")[1].split("\n\n")[0].splitlines()[1:]
+        assert [row.split()[-1] for row in rows] == [one["name"] for one in sorted(told[key], key=lambda c: -c["time"])][:5], title
+
+
+@pytest.mark.parametrize("command,says", [("files", "no event that is chosen names a file"), ("processes", "no process has such events"),
+                                          ("timeline", "no event is chosen")])
+def test_why_there_is_nothing_is_the_reports_own(trace, command, says):
+    assert f"nothing to report: {says}\n" in reported(command, trace, "--where", "call=nothing").decode()
+
+
 def test_top_0_of_the_summary_shows_all_in_text(trace):
     rows = [len(reported("summary", trace, "--top", n).decode().splitlines()) for n in ("1", "5", "0")]
     assert rows == sorted(set(rows))
