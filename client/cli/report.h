@@ -55,6 +55,8 @@ void ft_report_print_gap_count(const struct ft_screen *screen, size_t gap_count)
 /* A line where there are files that are still open. */
 void ft_report_print_unclosed(const struct ft_screen *screen, size_t unclosed);
 
+/* The members `host`, `pid`, `exe` and `rank` of a process. */
+void ft_report_json_who(struct ft_json *json, const struct ft_trace_set *set, uint32_t process);
 /* A member with the bytes as text (json.h); null where there are none. */
 void ft_report_json_bytes(struct ft_json *json, const char *key, struct ft_bytes bytes);
 /* An object of tags; a later one of the same key wins. */

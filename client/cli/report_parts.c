@@ -81,3 +81,13 @@ void ft_report_json_gaps(struct ft_json *json, const struct ft_job *job)
     }
     ft_json_end_array(json);
 }
+
+void ft_report_json_who(struct ft_json *json, const struct ft_trace_set *set, uint32_t process)
+{
+    const struct ft_trace_set_process *known = ft_trace_set_process(set, process);
+    ft_report_json_bytes(json, "host", ft_trace_set_host_name(set, known->host));
+    ft_json_member_uint(json, "pid", known->record->pid);
+    ft_report_json_bytes(json, "exe", known->record->exe);
+    ft_json_key(json, "rank");
+    known->record->job.rank >= 0 ? ft_json_int(json, known->record->job.rank) : ft_json_null(json);
+}

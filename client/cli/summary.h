@@ -84,11 +84,13 @@ void ft_summary_put_transfer(struct ft_json *json, const struct ft_summary *summ
 void ft_summary_put_moved(struct ft_json *json, const struct ft_summary *summary);
 void ft_summary_put_hottest(struct ft_json *json, const struct ft_summary *summary, size_t top);
 void ft_summary_put_stragglers(struct ft_json *json, const struct ft_summary *summary, size_t top);
+void ft_summary_put_waits(struct ft_json *json, const struct ft_summary *summary, size_t top);
 void ft_summary_put_categories(struct ft_json *json, const struct ft_summary *summary);
 /* Indices of the `top` hottest of `count` files that `read`, `write` or `metadata` count, hottest first; a new array. */
 uint32_t *ft_summary_hottest_files(const struct ft_summary *summary, size_t top, size_t *count);
-/* Lines of the text: how data moved; a table of the slowest processes. */
+/* Lines of the text: how data moved; the longest wait for data; a table of the slowest processes. */
 void ft_summary_print_access(const struct ft_screen *screen, const struct ft_summary *summary);
+void ft_summary_print_wait(const struct ft_screen *screen, const struct ft_summary *summary, int indent);
 void ft_summary_print_stragglers(const struct ft_screen *screen, const struct ft_summary *summary, size_t top);
 /* A table, where the application has spans. */
 void ft_summary_print_categories(const struct ft_screen *screen, const struct ft_summary *summary);

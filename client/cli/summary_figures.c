@@ -113,13 +113,8 @@ void ft_summary_put_stragglers(struct ft_json *json, const struct ft_summary *su
     ft_json_key(json, "stragglers");
     ft_json_begin_array(json);
     for (size_t i = 0; i < count && i < top; i++) {
-        const struct ft_trace_set_process *process = ft_trace_set_process(summary->set, found[i].process);
         ft_json_begin_object(json);
-        ft_report_json_bytes(json, "host", ft_trace_set_host_name(summary->set, process->host));
-        ft_json_member_uint(json, "pid", process->record->pid);
-        ft_report_json_bytes(json, "exe", process->record->exe);
-        ft_json_key(json, "rank");
-        process->record->job.rank >= 0 ? ft_json_int(json, process->record->job.rank) : ft_json_null(json);
+        ft_report_json_who(json, summary->set, found[i].process);
         put_time(json, "io_time", (uint64_t)found[i].io_ns);
         put_time(json, "median", (uint64_t)found[i].median_ns);
         ft_json_end_object(json);

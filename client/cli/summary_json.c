@@ -245,6 +245,7 @@ void ft_summary_print_json(const struct ft_summary *summary, FILE *out, size_t t
     ft_summary_put_moved(&json, summary);
     put_unions(&json, summary);
     ft_summary_put_hottest(&json, summary, top);
+    ft_summary_put_waits(&json, summary, top);
     ft_summary_put_stragglers(&json, summary, top);
     put_unseen(&json, summary);
     if (summary->groups) {

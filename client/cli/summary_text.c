@@ -300,6 +300,7 @@ void ft_summary_print_text(const struct ft_summary *summary, FILE *out, const st
     ft_summary_print_access(&screen, summary);
     if (ft_summary_knows_times(summary)) {
         print_app(&screen, &summary->scan.sweep, ft_summary_knows_io_times(summary));
+        ft_summary_print_wait(&screen, summary, LABEL_WIDTH);
     }
     if (summary->groups) {
         ft_summary_print_groups(&screen, summary->groups);

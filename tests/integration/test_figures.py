@@ -111,6 +111,11 @@ def check_processes(path, summary, calls, spans, *options):
         assert ns(process["io_time"]) == sum(c.end - c.start for c in own)
         assert process["read_bytes"] == sum(c.bytes for c in own if "read" in c.moved)
         assert process["written_bytes"] == sum(c.bytes for c in own if "write" in c.moved)
+    waits = {(p["host"], p["pid"]): ns(p["busy"]["unoverlapped_app_io_time"]) for p in processes
+             if ns(p["busy"]["compute_time"]) > 0 and ns(p["busy"]["unoverlapped_app_io_time"]) > 0}
+    told = [ns(one["time"]) for one in summary["waits"]]
+    assert summary["waits_found"] == len(waits) and told == sorted(waits.values(), reverse=True)[:5]
+    assert all(waits[one["host"], one["pid"]] == ns(one["time"]) for one in summary["waits"])
     wanted, least = [], max(1_000_000, ns(summary["wall_time"]) // 100)  # what is less is noise
     for exe in {p["exe"] for p in processes}:
         io = sorted(ns(p["busy"]["io_time"]) for p in processes if p["exe"] == exe and (options or p["dropped"] == 0))

@@ -27,8 +27,9 @@ def test_quick_figures_are_those_of_the_whole(tmp_path, kind):
     for side in ("read", "write"):
         assert all(quick[side].pop(key) is None and whole[side].pop(key) is not None for key in UNKNOWN_OF_SIDES)
     assert quick["moved"] == whole["moved"] | {"busy_time": None, "busy_bandwidth": None}
-    assert quick["hottest_files"] == quick["stragglers"] == [] and quick["stragglers_found"] == 0
-    rest = whole.keys() - UNKNOWN - {"moved", "hottest_files", "stragglers", "stragglers_found"}
+    assert quick["hottest_files"] == quick["stragglers"] == quick["waits"] == []
+    assert quick["stragglers_found"] == quick["waits_found"] == 0
+    rest = whole.keys() - UNKNOWN - {"moved", "hottest_files", "stragglers", "stragglers_found", "waits", "waits_found"}
     assert {key: quick[key] for key in rest} == {key: whole[key] for key in rest}
     assert quick["events"] >= 20000 and quick["read"]["count"] + quick["write"]["count"] > 0
 
