@@ -295,7 +295,6 @@ static struct ft_process *run_round(struct ft_job *job, struct ft_drain *drain, 
 
 void ft_block_run(struct ft_job *job, struct ft_drain *drain)
 {
-    ft_live_note_drained(&job->live, ft_clock_mono_ns());
     for (struct ft_process *process = job->processes; process;)
         process = run_round(job, drain, process);
     for (struct ft_process *process = job->processes; process; process = process->next) {
@@ -305,6 +304,8 @@ void ft_block_run(struct ft_job *job, struct ft_drain *drain)
             ft_block_cut_off(job, process, FT_CAUSE_CORRUPT);
         if (process->segment.fd >= 0 && !ft_quota_settle(job, process))
             ft_block_cut_off(job, process, FT_CAUSE_DAEMON_LIMIT);
+        if (process->oldest_ns || process->is_drained)
+            process->known_ns = drain->now_ns;
         if (!ft_block_waiting(process))
             process->oldest_ns = 0;
         else if (process->oldest_ns)

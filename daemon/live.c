@@ -32,21 +32,13 @@ void ft_live_fini(struct ft_live *live)
     live->picture = NULL;
 }
 
-int64_t ft_live_as_of_ns(const struct ft_job *job, int64_t now_ns)
-{
-    for (const struct ft_process *process = job->processes; process; process = process->next)
-        if (process->oldest_ns)
-            return job->live.drained_ns ? job->live.drained_ns : process->oldest_ns;
-    return now_ns;
-}
-
 static void begin(struct ft_job *job, int64_t now_ns)
 {
     struct ft_live *live = &job->live;
     if (ft_intern_init(&live->paths) < 0)
         return;
     live->is_on = true;
-    live->since_ns = ft_live_as_of_ns(job, now_ns);
+    live->since_ns = live->as_of_ns = now_ns;
     live->sum = (struct ft_live_sum){0};
     live->calls_left_out = 0;
     live->part = 0;
@@ -65,11 +57,6 @@ struct ft_live *ft_live_check(struct ft_job *job, int64_t now_ns)
     else if (!is_watched)
         forget(live);
     return live->is_on ? live : NULL;
-}
-
-void ft_live_note_drained(struct ft_live *live, int64_t when_ns)
-{
-    live->drained_ns = when_ns;
 }
 
 // The id of a path, made where it is new; 0 where there is no room.
@@ -150,14 +137,17 @@ static bool is_storage(const struct ft_drain *drain, uint32_t file)
 
 void ft_live_add(struct ft_drain *drain, struct ft_process *process, const struct ft_event *event)
 {
-    if (event->kind != FT_EVENT_CALL)
+    // Of a call that was going on when the watching began, what came later.
+    int64_t watched_ns = event->start_ns + event->dur_ns - drain->live->since_ns;
+    if (event->kind != FT_EVENT_CALL || watched_ns < 0)
         return;
     enum ft_group group = ft_call_group(event->call);
     bool is_transfer = group == FT_GROUP_TRANSFER;
     bool is_first = is_storage(drain, event->file), is_second = is_storage(drain, event->file2);
     bool is_io = group != FT_GROUP_PROCESS && (is_first || (is_transfer && is_second));
     uint64_t bytes = event->has & FT_HAS_BYTES ? event->bytes : 0;
-    struct ft_live_sum what = {.ops = 1, .io_ns = is_io ? (uint64_t)event->dur_ns : 0};
+    int64_t io_ns = event->dur_ns < watched_ns ? event->dur_ns : watched_ns;
+    struct ft_live_sum what = {.ops = 1, .io_ns = is_io ? (uint64_t)io_ns : 0};
     what.read_bytes = is_first && (group == FT_GROUP_READ || is_transfer) ? bytes : 0;
     what.written_bytes = (is_first && group == FT_GROUP_WRITE) || (is_second && is_transfer) ? bytes : 0;
     add(&drain->live->sum, &what);

@@ -3,6 +3,8 @@
 // What goes on in a job now, for who watches (flowtap top): sums by process and file since somebody began to. Nobody
 // watches: nothing is added up and nothing is kept.
 //
+// A sum and its time begin together: what had ended before somebody began to watch is in none, though it is drained later.
+//
 // The worker adds up while it drains and, five times a second at most, leaves a picture for the loop: of bounded size, never
 // changed again, given back by the last who has it. So whoever asks waits for no worker, and no worker for him.
 #ifndef FT_DAEMON_LIVE_H
@@ -65,7 +67,7 @@ struct ft_live {
     _Atomic int64_t until_ns; // somebody watches until then; the loop sets it
     // the worker's
     bool is_on;
-    int64_t since_ns, drained_ns, made_ns;
+    int64_t since_ns, as_of_ns, made_ns; // as_of_ns: of the last picture
     struct ft_live_sum sum;
     uint64_t shown_ops;                   // of the sum, in the last picture
     uint64_t ended_events, ended_dropped; // of processes that are gone
@@ -89,12 +91,10 @@ struct ft_live *ft_live_check(struct ft_job *job, int64_t now_ns);
 // An event that was taken in.
 void ft_live_add(struct ft_drain *drain, struct ft_process *process, const struct ft_event *event);
 
-// All that was published before `when_ns` is added up / a process is gone.
-void ft_live_note_drained(struct ft_live *live, int64_t when_ns);
+// A process is gone.
 void ft_live_note_gone(struct ft_live *live, const struct ft_process *process);
 
-// Up to when all that was done is known / events of a process that were dropped.
-int64_t ft_live_as_of_ns(const struct ft_job *job, int64_t now_ns);
+// Events of a process that were dropped.
 uint64_t ft_live_dropped_of(const struct ft_process *process);
 // Where there is no room for another file, the half that did least goes.
 void ft_live_make_room(struct ft_live *live);

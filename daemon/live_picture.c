@@ -105,6 +105,16 @@ static void put_job(const struct ft_job *job, struct ft_live_picture *picture)
     }
 }
 
+// Up to when all that was done is known; never less than what was shown.
+static int64_t as_of_ns(const struct ft_job *job, int64_t now_ns)
+{
+    int64_t least_ns = now_ns;
+    for (const struct ft_process *process = job->processes; process; process = process->next)
+        if (!process->is_drained && process->known_ns < least_ns)
+            least_ns = process->known_ns;
+    return least_ns > job->live.as_of_ns ? least_ns : job->live.as_of_ns;
+}
+
 static struct ft_live_picture *make_picture(struct ft_job *job, int64_t now_ns)
 {
     struct ft_live_picture *picture = calloc(1, sizeof(*picture));
@@ -118,7 +128,7 @@ static struct ft_live_picture *make_picture(struct ft_job *job, int64_t now_ns)
         ft_live_give_back(picture);
         return NULL;
     }
-    picture->as_of_ns = ft_live_as_of_ns(job, now_ns);
+    picture->as_of_ns = job->live.as_of_ns = as_of_ns(job, now_ns);
     ft_clock_view_init(job->view, &job->daemon->clock);
     put_processes(job, picture, now_ns);
     put_files(&job->live, picture);

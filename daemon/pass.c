@@ -55,7 +55,7 @@ static void take_inbox(struct ft_job *job, int64_t now_ns)
         job->has_had_process = true;
         ft_children_note_attached(&job->children, in_order->pid, in_order->ns_pid, in_order->start_ns, in_order->exe);
         ft_inside_find_parent(job, in_order);
-        in_order->next_look_ns = now_ns;
+        in_order->next_look_ns = in_order->known_ns = now_ns;
         in_order->look_interval_ns = job->daemon->config.poll_busy_ns;
     }
 }
@@ -83,6 +83,8 @@ static void look(struct ft_job *job, struct ft_process *process, int64_t now_ns)
         process->look_interval_ns *= 2;
         process->look_interval_ns = process->look_interval_ns < idle_ns ? process->look_interval_ns : idle_ns;
     }
+    if (!process->oldest_ns)
+        process->known_ns = now_ns;
     if (is_more_due) {
         if (ft_rings_look(process, now_ns))
             process->has_counts = job->has_counts = true;

@@ -140,6 +140,7 @@ struct ft_process {
     uint64_t vfork_rows_pending;              // of these
     uint64_t capped_pending;                  // of sums: likewise, dropped as CAPPED
     struct ft_live_sum live;                  // while somebody watches
+    int64_t known_ns;                         // what was published until then is drained
     enum ft_mode mode;                        // TRACE, or PROFILE: sums alone
     bool is_capped;                           // its job passed its cap
     uint32_t sums_thread, sums_part;          // THREAD id that its sums stand under, in the trace file of that part

@@ -68,7 +68,11 @@ static void rate(struct ft_top_row *to, const Flowtap__Top__Row *from, int64_t s
 static void rate_row(struct ft_top_row *to, const struct ft_top *before)
 {
     const struct ft_top_row *same = find(before, to, by_id);
-    if (same && same->row->since_ns == to->row->since_ns) {
+    if (same && same->row->since_ns != to->row->since_ns) {
+        rate(to, NULL, to->row->since_ns); /* added up anew */
+        return;
+    }
+    if (same) {
         if (to->row->as_of_ns > same->row->as_of_ns) {
             rate(to, same->row, same->row->as_of_ns);
         } else {
@@ -76,9 +80,9 @@ static void rate_row(struct ft_top_row *to, const struct ft_top *before)
         }
         return;
     }
-    /* New: it began after the job was looked at before. */
+    /* A new file: all that is known of it came after the job was looked at before. A process may have waited to be taken in. */
     const struct ft_top_row *other = find(before, to, by_job_alone);
-    bool is_later = other && other->row->as_of_ns > to->row->since_ns && other->row->as_of_ns < to->row->as_of_ns;
+    bool is_later = !to->row->pid && other && other->row->as_of_ns > to->row->since_ns && other->row->as_of_ns < to->row->as_of_ns;
     rate(to, NULL, is_later ? other->row->as_of_ns : to->row->since_ns);
 }
 

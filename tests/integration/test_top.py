@@ -99,6 +99,27 @@ def test_jobs_processes_and_files_with_their_rates(tap):
     daemon.stop()
 
 
+@pytest.mark.parametrize("by", ["job", "process", "file"])
+def test_what_was_done_before_the_first_look_is_in_no_rate(tap, by):
+    """It is drained while somebody watches, and ended before."""
+    daemon = tap.daemon("block_age=60s")
+    script = "import os, sys\nf = os.open('data', os.O_RDWR | os.O_CREAT)\n" \
+             "for i in range(3000):\n    os.pwrite(f, b'x' * 4096, 0)\nos.mkdir('ready')\nsys.stdin.read()\n"
+    job = Job(tap, daemon, ["/usr/bin/python3", "-S", "-E", "-c", script], env={"FLOWTAP_JOB": "4711"})
+    harness.wait_until("it to have written", (tap.work / "ready").exists)
+    harness.wait_until("that to wait", lambda: status(daemon.socket)["gauges"]["events_waiting"] >= 3000)
+    looks = Looks(tap, daemon, "--by", by)
+    seen = []
+    looks.until("looks at nothing new", lambda rows: seen.append(rows) or len(seen) == 3)
+    Job(tap, daemon, ["/usr/bin/true"], env={"FLOWTAP_JOB": "4711"})  # whose end is the block's
+    harness.wait_until("the block", lambda: status(daemon.socket)["counters"]["events"] >= 3000)
+    looks.until("looks at what was drained", lambda rows: seen.append(rows) or len(seen) == 8)
+    assert all(row["write_bandwidth"] == 0 and row["ops"] < 3000 for rows in seen for row in rows), seen
+    looks.end()
+    job.end()
+    daemon.stop()
+
+
 def test_a_process_that_hangs_says_in_what(tap):
     daemon = tap.daemon("block_age=50ms")
     fifo = tap.work / "fifo"

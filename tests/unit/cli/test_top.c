@@ -14,6 +14,7 @@
 struct row {
     uint64_t job, id, ops, read_bytes;
     int64_t since_s, as_of_s;
+    uint32_t pid;
 };
 
 static struct ft_top make(const struct row *rows, size_t count, const struct ft_top *before)
@@ -27,6 +28,7 @@ static struct ft_top make(const struct row *rows, size_t count, const struct ft_
         flowtap__top__row__init(row);
         row->job_id = rows[i].job;
         row->id = rows[i].id;
+        row->pid = rows[i].pid;
         row->ops = rows[i].ops;
         row->read_bytes = rows[i].read_bytes;
         row->since_ns = rows[i].since_s * S;
@@ -45,16 +47,18 @@ static void rates_are_between_two_looks(void **state)
         double ops, read;
         const char *why;
     } cases[] = {
-        {{1, 7, 100, 50, 10, 20}, {1, 7, 300, 90, 10, 22}, 100, 20, "what is new by the time between"},
-        {{1, 7, 100, 50, 10, 20}, {1, 7, 100, 50, 10, 20}, 10, 5, "nothing new is known: the rate of before"},
-        {{1, 7, 100, 50, 10, 20}, {1, 7, 100, 50, 10, 30}, 0, 0, "it did nothing"},
-        {{1, 7, 100, 50, 10, 20}, {1, 7, 40, 20, 30, 32}, 20, 10, "added up anew: from its own begin"},
-        {{1, 7, 100, 50, 10, 20}, {1, 8, 40, 20, 10, 24}, 10, 5, "new in its job: since the look before"},
-        {{1, 7, 100, 50, 10, 20}, {1, 8, 40, 20, 22, 24}, 20, 10, "that began later"},
-        {{1, 7, 100, 50, 10, 20}, {2, 7, 40, 20, 10, 14}, 10, 5, "another job: since its own begin"},
-        {{1, 7, 100, 50, 10, 20}, {1, 7, 90, 60, 10, 21}, 0, 10, "less than before is nothing"},
-        {{1, 7, 100, 50, 10, 20}, {1, 7, 300, 90, 10, 19}, 10, 5, "time that goes back: the rate of before"},
-        {{1, 7, 100, 50, 10, 20}, {1, 8, 300, 90, 30, 25}, 0, 0, "a begin behind the end"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 7, 300, 90, 10, 22, 0}, 100, 20, "what is new by the time between"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 7, 100, 50, 10, 20, 0}, 10, 5, "nothing new is known: the rate of before"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 7, 100, 50, 10, 30, 0}, 0, 0, "it did nothing"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 7, 40, 20, 30, 32, 0}, 20, 10, "added up anew: from its own begin"},
+        {{1, 7, 0, 0, 20, 20, 0}, {1, 7, 100, 50, 15, 25, 0}, 10, 5, "nothing was known before: from its own begin"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 8, 40, 20, 10, 24, 0}, 10, 5, "a file, new in its job: since the look before"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 8, 40, 20, 22, 24, 0}, 20, 10, "that began later"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 8, 40, 20, 16, 24, 99}, 5, 2.5, "a process that was taken in late: from its begin"},
+        {{1, 7, 100, 50, 10, 20, 0}, {2, 7, 40, 20, 10, 14, 0}, 10, 5, "another job: since its own begin"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 7, 90, 60, 10, 21, 0}, 0, 10, "less than before is nothing"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 7, 300, 90, 10, 19, 0}, 10, 5, "time that goes back: the rate of before"},
+        {{1, 7, 100, 50, 10, 20, 0}, {1, 8, 300, 90, 30, 25, 0}, 0, 0, "a begin behind the end"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct ft_top before = make(&cases[i].before, 1, NULL), now = make(&cases[i].now, 1, &before);
@@ -69,7 +73,7 @@ static void rates_are_between_two_looks(void **state)
 static void rows_are_highest_first_and_idle_files_are_left_out(void **state)
 {
     (void)state;
-    static const struct row rows[] = {{1, 1, 10, 300, 0, 1}, {1, 2, 0, 0, 0, 1}, {1, 3, 30, 100, 0, 1}};
+    static const struct row rows[] = {{1, 1, 10, 300, 0, 1, 0}, {1, 2, 0, 0, 0, 1, 0}, {1, 3, 30, 100, 0, 1, 0}};
     struct ft_top top = make(rows, 3, NULL);
     size_t count;
     const struct ft_top_row **order = ft_top_order(&top, FT_TOP_PROCESSES, FT_TOP_BY_BANDWIDTH, &count);
