@@ -113,16 +113,17 @@ static void check_user_modes(const struct ft_config *config, struct ft_config_re
     ft_user_modes_fini(&modes);
 }
 
-// Paths that a file names. The daemon makes the last folder of spool_dir itself.
+// Paths that are set. The daemon makes the last folder of spool_dir itself; by --set they may be from where one is.
 static void check_path(const struct ft_config *config, enum ft_config_id id, const char *path,
                        struct ft_config_report *report)
 {
     const char *origin = config->values[id].origin, *name = ft_config_keys[id].name;
     size_t bytes = strlen(path);
     struct stat status;
-    if (!origin || origin[0] == '-' || !*path) // by --set, from where one is
+    if (!origin || !*path)
         return;
-    if (path[0] != '/') {
+    bool is_relative = path[0] != '/';
+    if (is_relative && origin[0] != '-') {
         ft_config_tell(report, false, "%s: %s = %.200s: does not begin with /, and is sought where flowtapd is started",
                        origin, name, path);
         return;
@@ -130,13 +131,25 @@ static void check_path(const struct ft_config *config, enum ft_config_id id, con
     while (bytes > 1 && path[bytes - 1] == '/') // of the name itself
         bytes--;
     const char *slash = memrchr(path, '/', bytes);
-    char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
     bool is_there = folder && stat(folder, &status) == 0 && S_ISDIR(status.st_mode);
-    if (folder && !is_there && id != FT_CONFIG_socket) // whose folder a service manager may make
+    if (folder && !is_there && (id != FT_CONFIG_socket || is_relative)) // else a service manager may make it
         ft_config_tell(report, false, "%s: %s = %.200s: there is no folder %.200s", origin, name, path, folder);
     free(folder);
     if (id == FT_CONFIG_spool_dir && stat(path, &status) == 0 && !S_ISDIR(status.st_mode))
         ft_config_tell(report, false, "%s: %s = %.200s: is no folder", origin, name, path);
+}
+
+// A path that is recorded always begins with /.
+static void check_globs(const struct ft_config *config, enum ft_config_id id, const char *globs,
+                        struct ft_config_report *report)
+{
+    for (size_t bytes; *globs; globs += bytes + (globs[bytes] == ':')) {
+        bytes = strcspn(globs, ":");
+        if (bytes && !strchr("/*?[\\", globs[0]))
+            ft_config_tell(report, false, "%s: %s: %.*s: does not begin with / or *, and matches no path",
+                           origin_of(config, id), ft_config_keys[id].name, bytes < 200 ? (int)bytes : 200, globs);
+    }
 }
 
 // Keys that do nothing where there is no private daemon.
@@ -159,5 +172,7 @@ void ft_config_check(const struct ft_config *config, struct ft_config_report *re
     check_path(config, FT_CONFIG_socket, config->socket, report);
     check_path(config, FT_CONFIG_spool_dir, config->spool_dir, report);
     check_path(config, FT_CONFIG_metrics_file, config->metrics_file, report);
+    check_globs(config, FT_CONFIG_include, config->include, report);
+    check_globs(config, FT_CONFIG_exclude, config->exclude, report);
     check_private(config, report);
 }

@@ -52,6 +52,8 @@ def test_all_that_is_wrong_is_told_with_file_and_line(tap):
     ("[flowtapd]\nspool_dir = /no-such/folder/traces\n", "there is no folder /no-such/folder"),
     ("[flowtapd]\nspool_dir = /dev/null\n", "F:2: spool_dir = /dev/null: is no folder"),
     ("[flowtapd]\nmetrics_file = /no-such/flowtap.prom\n", "there is no folder /no-such"),
+    ("[flowtapd]\ninclude = /data/*:rel/x\n", "F:2: include: rel/x: does not begin with / or *, and matches no path"),
+    ("[flowtapd]\nexclude = a\n", "F:2: exclude: a: does not begin with / or *"),
     ("[flowtapd]\nadmin_group = no-such-group\n", "F:2: admin_group = no-such-group: there is no such group"),
 ])
 def test_what_is_odd_is_told(tap, text, says):
@@ -95,6 +97,13 @@ def test_a_file_that_is_asked_for_has_to_be_there(tap):
 
 def test_settings_are_checked_too(tap):
     assert check(tap.folder, "", "--set", "backlog=0") == (1, ["flowtapd: --set backlog: 0 is out of range"])
+    for word, says in (("spool_dir=/no-such/folder/traces", "there is no folder /no-such/folder"),
+                       ("metrics_file=/no-such/m", "there is no folder /no-such"), ("spool_dir=no-such/traces", "there is no folder no-such"),
+                       ("socket=no-such/s", "there is no folder no-such"), ("include=rel/x", "rel/x: does not begin with / or *")):
+        status, lines = check(tap.folder, "", "--set", word)
+        assert status == 1 and len(lines) == 1 and lines[0].startswith("flowtapd: --set: ") and says in lines[0], lines
+    for word in (f"spool_dir={tap.folder}/traces", "spool_dir=traces", "socket=s", "socket=/run/no-such/s", "include=*.h5:/data/*:[/]x"):
+        assert check(tap.folder, "", "--set", word) == (0, [])
 
 
 def config(daemon):
