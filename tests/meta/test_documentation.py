@@ -91,6 +91,20 @@ def test_every_option_of_the_daemon_is_in_its_page():
     assert not missing
 
 
+def glued(line):
+    """What an alternating-font macro's line prints in one piece of prose: its words are joined without the blanks between them."""
+    kinds = "".join("w" if re.fullmatch(r"[A-Za-z]+[,.;:]?", word) else "-" for word in re.findall(r'"(?:[^"]|"")*"?|\S+', line))
+    return "www" in kinds
+
+
+def test_no_page_runs_words_together():
+    assert glued(".IR ReadWritePaths= ), four at a time, and so on") and not glued('.BR a ", " b ", " c " or " d')
+    wrong = [f"{path.name}:{number}: {line}" for path in tree.files() if path.suffix in (".1", ".3", ".8")
+             for number, line in enumerate(tree.text(path).splitlines(), 1)
+             if re.match(r"\.(IR|BR|BI|IB|RI|RB) ", line) and glued(line)]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_a_page_is_well_formed():
     pages = [p for p in tree.files() if p.suffix in (".1", ".3", ".8")]
     assert pages
