@@ -172,11 +172,12 @@ class _Iterated:
         return len(self._iterable)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
-        with span(self._name, category=self._category, **self._args):
-            iterator = iter(self._iterable)
+        iterator = None
         while True:
             step = span(self._name, category=self._category, **self._args)
             with step:
+                if iterator is None:
+                    iterator = iter(self._iterable)
                 try:
                     item = next(iterator)
                 except StopIteration:
@@ -186,7 +187,7 @@ class _Iterated:
 
 
 def iterate(iterable: Iterable[Any], name: str = "fetch", category: str = "data", **args: Any) -> _Iterated:
-    """The same items; the time that each takes to come is a span, and so is the making of the iterator.
+    """The same items; the time that each takes to come is a span: of the first one with the making of the iterator.
 
     >>> for batch in iterate(["a", "b"], "fetch"):
     ...     print(batch)
