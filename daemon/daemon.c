@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,10 +158,12 @@ int ft_daemon_init(struct ft_daemon *daemon)
 
 static void tell_started(const struct ft_daemon *daemon)
 {
+    uint64_t lost = atomic_load(&daemon->status.taken_lost);
     if (!daemon->config.private)
         ft_log_about(FT_LOG_INFO, FT_LOG_ABOUT(.message = FT_LOG_STARTED),
-                     "flowtapd " FT_VERSION " serves %s, traces go to %s; %u processes are gone on with",
-                     daemon->config.socket, daemon->config.spool_dir, daemon->process_count);
+                     "flowtapd " FT_VERSION " serves %s, traces go to %s; %u processes are gone on with, "
+                     "%" PRIu64 " lost",
+                     daemon->config.socket, daemon->config.spool_dir, daemon->process_count - (uint32_t)lost, lost);
 }
 
 int ft_daemon_run(struct ft_daemon *daemon)

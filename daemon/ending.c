@@ -152,7 +152,7 @@ static const char *why_not_seen(const struct ft_process *process, enum ft_gap ga
     if (process->is_lost && process->is_corrupt)
         return "the daemon was killed, and what it had of the process is no segment any more";
     if (process->is_lost)
-        return "the daemon was killed, and nobody held what the process had recorded";
+        return "the daemon was killed, and nobody held what the process recorded after the last block";
     return gap == FT_GAP_STILL_RUNNING ? "lived on when the command had ended" : "lived on when the daemon ended";
 }
 

@@ -11,7 +11,8 @@
 // name, what it counts
 #define FT_STATUS_COUNTERS(X)                                                                     \
     X(attached, "processes attached")                                                             \
-    X(taken_over, "processes that a daemon before us had")                                        \
+    X(taken_over, "processes of a daemon before us that are gone on with")                        \
+    X(taken_lost, "processes of a daemon before us whose memory nobody held: gaps")               \
     X(refused_message, "messages that were no attach message of a version we speak")              \
     X(refused_memory, "segments that were no sealed memfd of ours")                               \
     X(refused_limit, "processes and jobs over a limit")                                           \

@@ -171,7 +171,10 @@ static void hand_over(struct ft_daemon *daemon, struct ft_process *process, stru
     if (process->segment.fd >= 0)
         process->oldest_ns = 1; // whatever waits, waits since long
     ft_job_add(process->job, process);
-    ft_status_add(&daemon->status, taken_over, 1);
+    if (process->is_lost)
+        ft_status_add(&daemon->status, taken_lost, 1);
+    else
+        ft_status_add(&daemon->status, taken_over, 1);
 }
 
 static int by_start(const void *a, const void *b)

@@ -56,7 +56,7 @@ static void shorten(char **line)
     *line = shorter;
 }
 
-/* argv as one line, words with spaces quoted; the program's path where there is no argv. */
+/* argv as one line, words with spaces quoted, marked where the trace has not all of it; the program's path where there is none. */
 static char *command_line(const struct ft_trace_process *record)
 {
     char *line = ft_cli_strdup("");
@@ -73,6 +73,11 @@ static char *command_line(const struct ft_trace_process *record)
         line = record->exe.len ? ft_cli_format("%.*s", (int)record->exe.len, record->exe.data)
                                : ft_cli_strdup("(unknown)");
     }
+    if (record->is_argv_cut) {
+        char *marked = ft_cli_format("%s %s", line, ft_text_locale_is_utf8() ? "…" : "...");
+        free(line);
+        line = marked;
+    }
     shorten(&line);
     return line;
 }
@@ -86,8 +91,23 @@ static char *indentation(uint32_t depth)
     return text;
 }
 
-static void exit_text(const struct ft_trace_process *record, char *text, size_t bytes)
+/* Whether the file that a process's last record is in ended before it did, or lost sight of it. */
+static bool has_lived_on(const struct ft_trace_set *set, uint32_t p)
 {
+    size_t count, reader = ft_trace_set_process(set, p)->reader;
+    const struct ft_trace_gap *gaps = ft_trace_reader_gaps(ft_trace_set_reader(set, reader), &count);
+    for (size_t i = 0; i < count; i++) {
+        bool is_left = gaps[i].kind == FT_GAP_DAEMON_STOPPED || gaps[i].kind == FT_GAP_STILL_RUNNING;
+        if (is_left && gaps[i].process && ft_trace_set_process_of(set, reader, gaps[i].process) == p) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void exit_text(const struct ft_trace_set *set, uint32_t p, char *text, size_t bytes)
+{
+    const struct ft_trace_process *record = ft_trace_set_process(set, p)->record;
     switch (record->exit) {
     case FT_EXIT_CODE:
         snprintf(text, bytes, "%d", record->exit_value);
@@ -101,7 +121,7 @@ static void exit_text(const struct ft_trace_process *record, char *text, size_t 
         snprintf(text, bytes, "exec");
         break;
     default:
-        snprintf(text, bytes, "%s", record->end_ns ? "?" : "running");
+        snprintf(text, bytes, "%s", record->end_ns ? "?" : has_lived_on(set, p) ? "lived on" : "running");
     }
 }
 
@@ -176,7 +196,7 @@ static void add_process(struct ft_table *table, const struct ft_processes *proce
     snprintf(text, sizeof(text), "%u", process->record->pid);
     ft_table_add(table, text);
     add_figures(table, processes, p);
-    exit_text(process->record, text, sizeof(text));
+    exit_text(processes->set, p, text, sizeof(text));
     ft_table_add(table, text);
     if (shows_jobs) {
         add_job(table, &process->record->job);

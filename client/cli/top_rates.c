@@ -82,7 +82,8 @@ static void rate_row(struct ft_top_row *to, const struct ft_top *before)
     }
     /* A new file: all that is known of it came after the job was looked at before. A process may have waited to be taken in. */
     const struct ft_top_row *other = find(before, to, by_job_alone);
-    bool is_later = !to->row->pid && other && other->row->as_of_ns > to->row->since_ns && other->row->as_of_ns < to->row->as_of_ns;
+    bool is_later =
+        !to->row->pid && other && other->row->as_of_ns > to->row->since_ns && other->row->as_of_ns < to->row->as_of_ns;
     rate(to, NULL, is_later ? other->row->as_of_ns : to->row->since_ns);
 }
 

@@ -39,6 +39,17 @@ def test_a_child_at_a_terminal_of_its_own(tap, how):
     assert trace.count(name=how) >= 1
 
 
+def test_a_command_line_that_is_cut_says_so(tap):
+    argv = ["/usr/bin/true", "whole", "x" * 131000]
+    for words, is_cut in ((argv, True), (argv[:2], False)):
+        trace = tap.run(words)
+        (process,) = [p for p in trace.processes() if p["exe"].endswith("/true")]
+        assert process.get("argv_cut", False) == is_cut
+        text = harness.read_command("processes", trace.path).stdout.decode()
+        (row,) = [line for line in text.splitlines() if "/usr/bin/true whole" in line]
+        assert row.endswith("…") == is_cut, row
+
+
 def pids(trace, name):
     return {e["pid"] for e in trace.events() if e.get("path", "").endswith("/" + name)}
 

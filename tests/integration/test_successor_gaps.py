@@ -11,6 +11,7 @@ import pytest
 import harness
 import manager
 import traced
+from test_status import status
 from test_successor import Load, flow_files, stored
 
 
@@ -34,6 +35,24 @@ def test_whom_a_kill_lost_is_a_gap_once_however_often_the_next_daemons_are_kille
 
 def lost(daemon):
     return len({gap["pid"] for gap in traced.Trace(daemon.spool, harness.read_command).gaps("daemon_stopped")})
+
+
+def test_whom_nobody_held_is_told_as_lost_and_not_as_running(tap):
+    daemon = tap.daemon("block_age=20ms")
+    script = "import os, sys\nf = os.open('d', os.O_RDWR | os.O_CREAT)\nfor i in range(50): os.pwrite(f, b'x', i)\nsys.stdin.read()\n"
+    job = subprocess.Popen([sys.executable, "-S", "-E", "-c", script], stdin=subprocess.PIPE, env=daemon.env(), cwd=tap.work)
+    tap.cleanup.append(lambda: harness.end_child(job))
+    harness.wait_until("its events", lambda: stored(daemon) >= 50)
+    daemon.kill()
+    daemon.start()
+    harness.wait_until("the gap", lambda: lost(daemon) == 1)
+    assert ", 0 processes are gone on with, 1 lost" in daemon.log().replace(";", ","), daemon.log()
+    counters = status(daemon.socket)["counters"]
+    assert (counters["taken_over"], counters["taken_lost"]) == (0, 1)
+    text = harness.read_command("processes", daemon.spool).stdout.decode()
+    assert " lived on " in text and " running " not in text and "nobody held what the process recorded after the last block" in text, text
+    job.communicate(b"")
+    daemon.stop()
 
 
 RAW = r"""
