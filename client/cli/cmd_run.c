@@ -141,6 +141,10 @@ static void report(const struct values *values, const struct ft_run_paths *paths
         struct ft_summary_look look = {
             .title = paths->trace, .why_empty = why_untraceable(elf), .doctor = doctor, .top = 5};
         ft_summary_show(&own, stderr, &look);
+        if (paths->has_traces) {
+            ft_cli_warn("%s held traces of earlier runs: reports of the folder take all as one job; this run's begin with %s",
+                        paths->trace, own.items[0]);
+        }
     }
     for (size_t i = 0; i < own.count; i++) {
         free((void *)(uintptr_t)own.items[i]);

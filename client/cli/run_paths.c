@@ -107,6 +107,21 @@ static int try_to_write(const char *folder)
     return 0;
 }
 
+static bool has_traces(const char *folder)
+{
+    static const char ending[] = ".flow";
+    bool has = false;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && !has && (entry = readdir(dir));) {
+        size_t bytes = strlen(entry->d_name);
+        has = bytes > strlen(ending) && strcmp(entry->d_name + bytes - strlen(ending), ending) == 0;
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return has;
+}
+
 int ft_run_paths_make_trace(struct ft_run_paths *paths, const char *folder, char *error, unsigned error_bytes)
 {
     char path[PATH_MAX];
@@ -125,6 +140,7 @@ int ft_run_paths_make_trace(struct ft_run_paths *paths, const char *folder, char
     if (status < 0) {
         return explain(error, error_bytes, status, "cannot make the folder", folder);
     }
+    paths->has_traces = !paths->made_trace && has_traces(paths->trace);
     status = try_to_write(paths->trace);
     return status < 0 ? explain(error, error_bytes, status, "cannot write a trace to the folder", folder) : 0;
 }

@@ -13,6 +13,7 @@ struct ft_run_paths {
     char socket[80];      /* in it */
     char trace[PATH_MAX]; /* absolute */
     bool made_trace;      /* the folder of the trace was not there before */
+    bool has_traces;      /* it held some, of earlier runs */
     bool keeps_folder;    /* the library is preloaded through it */
 };
 
