@@ -142,8 +142,9 @@ static void report(const struct values *values, const struct ft_run_paths *paths
             .title = paths->trace, .why_empty = why_untraceable(elf), .doctor = doctor, .top = 5};
         ft_summary_show(&own, stderr, &look);
         if (paths->has_traces) {
-            ft_cli_warn("%s held traces of earlier runs: reports of the folder take all as one job; this run's begin with %s",
-                        paths->trace, own.items[0]);
+            ft_cli_warn(
+                "%s held traces of earlier runs: reports of the folder take all as one job; this run's begin with %s",
+                paths->trace, own.items[0]);
         }
     }
     for (size_t i = 0; i < own.count; i++) {

@@ -44,6 +44,18 @@ def test_quiet_prints_nothing(tap):
     assert done.stderr == b""
 
 
+def test_a_folder_of_earlier_runs_is_told(tap):
+    folder, said = tap.work / "both", "held traces of earlier runs"
+    def run(*options):
+        before = set(folder.rglob("*.flow"))
+        lines = harness.call([harness.FLOWTAP, "run", *options, "-o", folder, "true"], cwd=tap.work).stderr.decode().splitlines()
+        (own,) = set(folder.rglob("*.flow")) - before
+        return own, [line for line in lines if said in line]
+    assert run()[1] == [] and run("-q")[1] == []
+    own, (line,) = run()
+    assert str(folder) in line and line.endswith(str(own))
+
+
 def test_the_summary_names_what_matters(tap):
     (tap.work / "big").write_bytes(b"x" * 3_000_000)
     trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", "open('copy', 'wb').write(open('big', 'rb').read())"])
