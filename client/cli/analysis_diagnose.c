@@ -54,9 +54,31 @@ static uint64_t sum_lives(const struct ft_diagnose *diagnose)
     return lived_ns;
 }
 
+/* A process that computes nothing itself works for the one that started it; else for the whole job. */
+static void find_windows(struct ft_diagnose *diagnose)
+{
+    size_t count = ft_trace_set_process_count(diagnose->set);
+    struct ft_interval whole = {.start = INT64_MAX, .end = INT64_MIN}, *windows;
+    windows = ft_cli_alloc((count + 1) * sizeof(*windows));
+    for (size_t p = 0; p < count; p++) {
+        const struct ft_interval *own = &diagnose->computing[p];
+        whole.start = own->start < whole.start ? own->start : whole.start;
+        whole.end = own->end > whole.end ? own->end : whole.end;
+    }
+    for (uint32_t p = 0; p < count; p++) {
+        uint32_t of = p;
+        while (of != FT_TRACE_SET_NONE && diagnose->computing[of].start == INT64_MAX) {
+            of = ft_trace_set_process(diagnose->set, of)->parent;
+        }
+        windows[p] = of != FT_TRACE_SET_NONE ? diagnose->computing[of] : whole;
+    }
+    free(diagnose->computing);
+    diagnose->computing = windows;
+}
+
 void ft_diagnose_read(struct ft_diagnose *diagnose, const struct ft_trace_set *set)
 {
-    const struct ft_timeline_wish wish = {.bins = 1, .without_categories = true};
+    struct ft_timeline_wish wish = {.bins = 1, .without_categories = true};
     struct ft_diagnose_context context = {.diagnose = diagnose};
     struct ft_progress progress;
     memset(diagnose, 0, sizeof(*diagnose));
@@ -68,10 +90,15 @@ void ft_diagnose_read(struct ft_diagnose *diagnose, const struct ft_trace_set *s
     for (size_t f = 0; f < diagnose->entries.count; f++) {
         diagnose->files[f].lowest = UINT64_MAX;
     }
+    size_t processes = ft_trace_set_process_count(set);
+    diagnose->computing = ft_cli_alloc((processes + 1) * sizeof(*diagnose->computing));
+    for (size_t p = 0; p < processes; p++) {
+        diagnose->computing[p] = (struct ft_interval){.start = INT64_MAX, .end = INT64_MIN};
+    }
     ft_progress_begin(&progress, "reading events", ft_trace_set_events(set));
     struct ft_pass pass = {.set = set,
                            .columns = FT_COL_DUR | FT_COL_CALL | FT_COL_FILE | FT_COL_FILE2 | FT_COL_BYTES |
-                                      FT_COL_OFFSET | FT_COL_ARG | FT_COL_HAS,
+                                      FT_COL_OFFSET | FT_COL_ARG | FT_COL_HAS | FT_COL_START | FT_COL_NAME,
                            .progress = &progress,
                            .context = &context,
                            .begin = ft_diagnose_rows_open,
@@ -80,6 +107,8 @@ void ft_diagnose_read(struct ft_diagnose *diagnose, const struct ft_trace_set *s
     ft_pass_run(&pass);
     ft_progress_end(&progress);
     add_up(diagnose);
+    find_windows(diagnose);
+    wish.windows = diagnose->computing;
     bool is_timed = ft_timeline_read(&diagnose->timeline, set, NULL, &wish) == 0;
     diagnose->bad_blocks = pass.bad_blocks + !is_timed;
     diagnose->lived_ns = sum_lives(diagnose);
@@ -90,6 +119,7 @@ void ft_diagnose_fini(struct ft_diagnose *diagnose)
 {
     free(diagnose->files);
     free(diagnose->processes);
+    free(diagnose->computing);
     ft_entries_fini(&diagnose->entries);
     ft_timeline_fini(&diagnose->timeline);
 }

@@ -81,7 +81,8 @@ struct ft_diagnose {
     struct ft_diagnose_sum *files; /* by entry */
     struct ft_diagnose_sum total;
     struct ft_diagnose_process *processes; /* by process of the set */
-    struct ft_timeline timeline;           /* of one bin: the unions */
+    struct ft_interval *computing;         /* by process: from the first of its spans of category compute to the last */
+    struct ft_timeline timeline;           /* of one bin: the unions, of I/O within `computing` */
     uint64_t lived_ns;                     /* of all processes together */
     uint64_t bad_blocks;
 };

@@ -92,6 +92,17 @@ static void raise_to(uint64_t *to, uint64_t value)
     }
 }
 
+static void widen(struct ft_interval *to, const struct ft_interval *by)
+{
+    int64_t start = __atomic_load_n(&to->start, __ATOMIC_RELAXED), end = __atomic_load_n(&to->end, __ATOMIC_RELAXED);
+    while (by->start < start &&
+           !__atomic_compare_exchange_n(&to->start, &start, by->start, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    while (by->end > end &&
+           !__atomic_compare_exchange_n(&to->end, &end, by->end, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
 /* Gives the sum to its file, and begins that of another one. */
 static void turn_to(struct state *state, uint32_t entry)
 {
@@ -212,11 +223,27 @@ static void add_call(struct state *state, size_t reader, const struct ft_rows *r
     }
 }
 
-static void add_run(struct state *state, size_t reader, const struct ft_rows *rows, const struct ft_run *run)
+static void add_compute(struct state *state, size_t reader, const struct ft_rows *rows, size_t i,
+                        struct ft_interval *computing)
+{
+    const struct ft_trace_set *set = state->pass->set;
+    struct ft_bytes category = ft_trace_reader_name(ft_trace_set_reader(set, reader), rows->category[i]);
+    int64_t start_ns = ft_trace_set_realtime_ns(set, reader, rows->start_ns[i]);
+    if (category.len == strlen("compute") && memcmp(category.data, "compute", category.len) == 0) {
+        computing->start = start_ns < computing->start ? start_ns : computing->start;
+        computing->end = start_ns + rows->dur_ns[i] > computing->end ? start_ns + rows->dur_ns[i] : computing->end;
+    }
+}
+
+static void add_run(struct state *state, size_t reader, const struct ft_rows *rows, const struct ft_run *run,
+                    struct ft_interval *computing)
 {
     struct ft_diagnose *diagnose = state->context->diagnose;
     uint32_t file_max = ft_trace_reader_file_max(ft_trace_set_reader(state->pass->set, reader));
     for (size_t i = run->first, end = i + run->count; i < end; i++) {
+        if (rows->kind[i] == FT_EVENT_SPAN) {
+            add_compute(state, reader, rows, i, computing);
+        }
         if (rows->kind[i] != FT_EVENT_CALL || rows->file[i] == 0 || rows->file[i] > file_max) {
             continue;
         }
@@ -235,11 +262,13 @@ void ft_diagnose_rows_add(void *state_untyped, size_t reader, const struct ft_ro
         uint32_t process = ft_trace_set_process_of_thread(diagnose->set, reader, rows->runs[r].thread);
         state->process = (struct ft_diagnose_process){0};
         state->run++;
-        add_run(state, reader, rows, &rows->runs[r]);
+        struct ft_interval computing = {.start = INT64_MAX, .end = INT64_MIN};
+        add_run(state, reader, rows, &rows->runs[r], &computing);
         if (process != FT_TRACE_SET_NONE) {
             add(&diagnose->processes[process].io_ns, state->process.io_ns);
             add(&diagnose->processes[process].read_ns, state->process.read_ns);
             add(&diagnose->processes[process].read_bytes, state->process.read_bytes);
+            widen(&diagnose->computing[process], &computing);
         }
     }
     turn_to(state, FT_ENTRY_NONE); /* its end is not told */

@@ -256,3 +256,18 @@ size_t ft_intervals_above(const struct ft_intervals *list, int64_t mark)
     }
     return from;
 }
+
+struct ft_intervals ft_intervals_intersect(const struct ft_intervals *a, const struct ft_intervals *b)
+{
+    struct ft_intervals both = {0};
+    for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
+        struct ft_interval x = a->items[i], y = b->items[k];
+        ft_intervals_add(&both, x.start > y.start ? x.start : y.start, x.end < y.end ? x.end : y.end);
+        if (x.end < y.end) {
+            i++;
+        } else {
+            k++;
+        }
+    }
+    return both;
+}

@@ -52,6 +52,8 @@ void ft_intervals_merge(struct ft_intervals *list, const struct ft_intervals *ot
 int64_t ft_intervals_length(const struct ft_intervals *list);
 /* Length of the intersection of two normal lists. */
 int64_t ft_intervals_common(const struct ft_intervals *a, const struct ft_intervals *b);
+/* The intersection of two normal lists, a new one. */
+struct ft_intervals ft_intervals_intersect(const struct ft_intervals *a, const struct ft_intervals *b);
 /* First interval of a normal list of which some lies above the mark; the list's count where there is none. */
 size_t ft_intervals_above(const struct ft_intervals *list, int64_t mark);
 

@@ -17,6 +17,7 @@ struct state {
     struct ft_pass *pass;
     struct ft_timeline *timeline;
     struct ft_timeline_bin *bins;
+    const struct ft_interval *window;      /* of the process at hand; NULL: all of the time */
     struct ft_intervals lists[LIST_COUNT]; /* of the block at hand */
     struct ft_intervals *pending;          /* of all blocks: what is not final */
     struct ft_categories_block categories;
@@ -28,6 +29,7 @@ struct context {
     struct ft_intervals pending[LIST_COUNT];
     struct ft_categories categories;
     bool has_categories;
+    const struct ft_interval *windows;
     int64_t first_ns, last_ns;
 };
 
@@ -104,6 +106,16 @@ static void spread(struct state *state, const struct call *call, size_t bin)
     }
 }
 
+static void add_to_union(struct state *state, int64_t start_ns, int64_t end_ns)
+{
+    const struct ft_interval *window = state->window;
+    if (window) {
+        start_ns = start_ns > window->start ? start_ns : window->start;
+        end_ns = end_ns < window->end ? end_ns : window->end;
+    }
+    ft_intervals_add(&state->lists[IO], start_ns, end_ns);
+}
+
 static void add_call(struct state *state, const struct call *call)
 {
     size_t first = ft_timeline_bin_of(state->timeline, call->start_ns);
@@ -115,7 +127,7 @@ static void add_call(struct state *state, const struct call *call)
         bin->requests++;
         bin->request_bytes += call->bytes;
     }
-    ft_intervals_add(&state->lists[IO], call->start_ns, call->start_ns + call->dur_ns);
+    add_to_union(state, call->start_ns, call->start_ns + call->dur_ns);
     if (call->start_ns + call->dur_ns <= ft_timeline_bin_end(state->timeline, first)) {
         add_share(bin, call, call->bytes, (uint64_t)call->dur_ns);
     } else {
@@ -154,13 +166,18 @@ static void add_rows(void *state_untyped, size_t reader, const struct ft_rows *r
     for (int kind = 0; kind < LIST_COUNT; kind++) {
         state->lists[kind].count = 0;
     }
-    for (size_t i = 0; i < rows->count; i++) {
-        add_row(state, reader, rows, i, rows->start_ns[i] + offset_ns);
+    const struct context *context = state->pass->context;
+    for (size_t r = 0; r < rows->run_count; r++) {
+        const struct ft_run *run = &rows->runs[r];
+        uint32_t process = ft_trace_set_process_of_thread(state->pass->set, reader, run->thread);
+        state->window = context->windows && process != FT_TRACE_SET_NONE ? &context->windows[process] : NULL;
+        for (size_t i = run->first, end = i + run->count; i < end; i++) {
+            add_row(state, reader, rows, i, rows->start_ns[i] + offset_ns);
+        }
     }
     for (int kind = 0; kind < LIST_COUNT; kind++) {
         ft_intervals_normalize(&state->lists[kind]);
     }
-    const struct context *context = state->pass->context;
     if (context->has_categories) {
         ft_categories_block_read(&state->categories, state->pass->set, reader, rows);
     }
@@ -204,21 +221,6 @@ static void add_union(const struct ft_timeline *timeline, const struct ft_interv
     }
 }
 
-static struct ft_intervals intersect(const struct ft_intervals *a, const struct ft_intervals *b)
-{
-    struct ft_intervals both = {0};
-    for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
-        struct ft_interval x = a->items[i], y = b->items[k];
-        ft_intervals_add(&both, x.start > y.start ? x.start : y.start, x.end < y.end ? x.end : y.end);
-        if (x.end < y.end) {
-            i++;
-        } else {
-            k++;
-        }
-    }
-    return both;
-}
-
 static void settle(void *state_untyped, int64_t watermark_ns)
 {
     struct state *state = state_untyped;
@@ -231,7 +233,7 @@ static void settle(void *state_untyped, int64_t watermark_ns)
         ft_intervals_merge(&state->pending[kind], &state->lists[kind]);
         above[kind] = cut(&state->pending[kind], watermark_ns);
     }
-    struct ft_intervals both = intersect(&above[IO], &above[COMPUTE]);
+    struct ft_intervals both = ft_intervals_intersect(&above[IO], &above[COMPUTE]);
     add_union(state->timeline, &above[IO], offsetof(struct ft_timeline_bin, io_ns));
     add_union(state->timeline, &above[COMPUTE], offsetof(struct ft_timeline_bin, compute_ns));
     add_union(state->timeline, &both, offsetof(struct ft_timeline_bin, overlap_ns));
@@ -343,8 +345,11 @@ static int divide(struct ft_timeline *timeline, const struct ft_timeline_wish *w
 int ft_timeline_read(struct ft_timeline *timeline, const struct ft_trace_set *set, const struct ft_where *where,
                      const struct ft_timeline_wish *wish)
 {
-    struct context context = {
-        .timeline = timeline, .first_ns = INT64_MAX, .last_ns = INT64_MIN, .has_categories = !wish->without_categories};
+    struct context context = {.timeline = timeline,
+                              .first_ns = INT64_MAX,
+                              .last_ns = INT64_MIN,
+                              .windows = wish->windows,
+                              .has_categories = !wish->without_categories};
     struct ft_progress progress;
     memset(timeline, 0, sizeof(*timeline));
     find_span(timeline, set, where);

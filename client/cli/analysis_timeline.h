@@ -9,6 +9,7 @@
 #ifndef FT_CLI_ANALYSIS_TIMELINE_H
 #define FT_CLI_ANALYSIS_TIMELINE_H
 
+#include "client/cli/analysis_intervals.h"
 #include "client/cli/analysis_pass.h"
 
 enum { FT_TIMELINE_BINS_MAX = 100000, FT_TIMELINE_CATEGORIES_MAX = 64 };
@@ -51,6 +52,7 @@ struct ft_timeline_wish {
     int64_t width_ns;   /* so wide */
     uint64_t bins_most; /* of a width of 1, 2 or 5 times a power of ten, and at most so many */
     bool without_categories;
+    const struct ft_interval *windows; /* by process of the set: its calls are in unions within it alone; NULL: all */
 };
 
 /*

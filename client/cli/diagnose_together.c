@@ -21,8 +21,8 @@ bool ft_diagnose_find_serial(const struct ft_diagnose *diagnose, struct ft_diagn
     }
     finding->saving_ns = (uint64_t)(most_ns - both_ns);
     finding->figure =
-        ft_cli_format("%s of I/O and %s of computing, of which only %s at the same time", ft_units_time(&io, io_ns),
-                      ft_units_time(&compute, compute_ns), ft_units_time(&both, both_ns));
+        ft_cli_format("%s of I/O between the first and the last computing, which took %s: only %s at the same time",
+                      ft_units_time(&io, io_ns), ft_units_time(&compute, compute_ns), ft_units_time(&both, both_ns));
     return true;
 }
 
