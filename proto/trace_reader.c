@@ -135,7 +135,8 @@ static int read_file(struct ft_trace_reader *reader, struct ft_window *window)
         return rc;
     if (reader->frame_count == 0 && !begins_like_a_trace(reader, window))
         return -EBADMSG;
-    reader->has_clock = reader->has_header || reader->clocks.count > 0;
+    // What did not fit is not lost.
+    reader->has_clock = reader->has_header || reader->clocks.count > 0 || reader->is_limited;
     if (!reader->has_header && reader->clocks.count > 0)
         reader->header.realtime_offset_ns = reader->clocks.items[0].realtime_offset_ns;
     if (!reader->has_header && !reader->is_limited)

@@ -81,6 +81,11 @@ static int take_one(struct ft_trace_set *set, size_t first, size_t *end)
     return rc;
 }
 
+static bool is_headless(const struct ft_trace_reader *reader)
+{
+    return reader && !reader->has_header && !reader->is_limited;
+}
+
 static int leave_out_headless(struct ft_trace_set *set)
 {
     int rc = 0;
@@ -88,7 +93,7 @@ static int leave_out_headless(struct ft_trace_set *set)
     for (size_t i = 0; rc == 0 && i < set->reader_count; i++) {
         struct ft_set_reader *headless = &set->readers[i];
 
-        for (size_t k = 0; rc == 0 && headless->reader && !headless->reader->has_header && k < set->reader_count; k++) {
+        for (size_t k = 0; rc == 0 && is_headless(headless->reader) && k < set->reader_count; k++) {
             struct ft_set_reader *other = &set->readers[k];
 
             if (k == i || !other->reader || !has_block_of(other->reader, headless->reader))

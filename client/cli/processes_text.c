@@ -248,9 +248,9 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_process
     fputc('\n', screen->out);
     if (job->profiled) {
         ft_screen_print(screen, processes->is_chosen ? FT_STYLE_WARN : FT_STYLE_NONE,
-                        processes->is_chosen ? "%s are there as sums alone, and not in it.\n"
-                                             : "%s are there as sums alone: what they moved is counted, not when.\n",
-                        ft_units_counted(&count, job->profiled, "event", "events"));
+                        processes->is_chosen ? "%s there as sums alone, and not in it.\n"
+                                             : "%s there as sums alone: what was moved is counted, not when.\n",
+                        ft_units_counted(&count, job->profiled, "event is", "events are"));
     }
     if (!job->gap_count && !job->dropped && !job->missing && !state->unclosed && !state->is_partial) {
         if (!job->profiled || !processes->is_chosen) {

@@ -76,7 +76,7 @@ struct flowtap_trace_options {
 };
 
 /*
- * Opens files and, in folders of any depth, every *.flow in them, as one job. A file that is named twice is read once. A path that
+ * Opens files and, in folders of any depth, every *.flow in them, as one job. A file that is named twice is read once, and of copies one. A path that
  * is named and cannot be read is an error; a file of a folder that is no trace is a problem. `options` may be NULL.
  */
 int flowtap_trace_open(const char *const *paths, size_t path_count, const struct flowtap_trace_options *options,

@@ -74,7 +74,7 @@ def test_sums_alone_are_told_as_such(tap):
         "doctor", "--trace", trace.path).stdout.decode()
     assert f": 0 events, sums alone of {count:,}\n  sound\n" in harness.read_command("verify", trace.path).stdout.decode()
     assert document("verify", trace.path)["files"][0]["profiled"] == count
-    assert f"\n{count:,} events are there as sums alone: what they moved is counted, not when.\n" in harness.read_command(
+    assert f"\n{count:,} events are there as sums alone: what was moved is counted, not when.\n" in harness.read_command(
         "processes", trace.path).stdout.decode()
 
 
