@@ -35,9 +35,9 @@ static struct ft_trace_reader *open_bytes(const void *data, size_t len, bool is_
 }
 
 // Some frames of names, some with files, all with records of other kinds.
-static struct made many_names(void)
+static struct made many_names_of(uint32_t part)
 {
-    struct ft_trace_writer *writer = ready_writer();
+    struct ft_trace_writer *writer = ready_writer_of(part);
 
     for (unsigned flush = 0; flush < FLUSHES; flush++) {
         for (unsigned i = 0; i < NAMES_EACH; i++) {
@@ -61,6 +61,11 @@ static struct made many_names(void)
 
     ft_trace_writer_destroy(writer);
     return made;
+}
+
+static struct made many_names(void)
+{
+    return many_names_of(0);
 }
 
 static void assert_same_name(const struct ft_trace_reader *a, const struct ft_trace_reader *b, uint32_t id)
@@ -269,15 +274,16 @@ static void assert_same_set(const struct ft_trace_set *a, const struct ft_trace_
 static void a_set_is_whole_when_its_rest_is_read(void **state)
 {
     char paths[2][32] = {"/tmp/test_trace_deferred.XXXXXX", "/tmp/test_trace_deferred.XXXXXX"};
-    struct made made = many_names();
 
     (void)state;
     for (int i = 0; i < 2; i++) {
+        struct made made = many_names_of((uint32_t)i);
         int fd = mkstemp(paths[i]);
 
         assert_true(fd >= 0);
         assert_int_equal(write(fd, made.data, made.len), made.len);
         close(fd);
+        free(made.data);
     }
     for (size_t memory_max = 1 << 30; memory_max >= 32 << 10; memory_max /= 2) {
         struct ft_trace_set *whole = open_set(paths, false, memory_max), *set = open_set(paths, true, memory_max);
@@ -298,7 +304,6 @@ static void a_set_is_whole_when_its_rest_is_read(void **state)
     }
     unlink(paths[0]);
     unlink(paths[1]);
-    free(made.data);
 }
 
 int main(void)

@@ -92,7 +92,7 @@ struct ft_trace_process full_process(void)
     };
 }
 
-struct ft_trace_writer *ready_writer(void)
+struct ft_trace_writer *ready_writer_of(uint32_t part)
 {
     static const char *const paths[] = {"/data/file", "pipe:[1]", "/data", "/data/\n\"\\\xff"};
     static const uint8_t kinds[] = {FT_FILE_KIND_REGULAR, FT_FILE_KIND_PIPE, FT_FILE_KIND_DIRECTORY,
@@ -102,6 +102,7 @@ struct ft_trace_writer *ready_writer(void)
     struct ft_trace_process process = full_process();
     struct ft_trace_writer *writer;
 
+    header.part = part;
     assert_int_equal(ft_trace_writer_create(&header, NULL, &writer), 0);
     process.in_call_count = 0;
     assert_int_equal(ft_trace_writer_new_process(writer, &process), 1);
@@ -119,6 +120,11 @@ struct ft_trace_writer *ready_writer(void)
     }
     assert_int_equal(ft_trace_writer_context(writer, tags, 2), 1);
     return writer;
+}
+
+struct ft_trace_writer *ready_writer(void)
+{
+    return ready_writer_of(full_header().part);
 }
 
 uint64_t next_random(uint64_t *state)

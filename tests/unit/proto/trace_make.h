@@ -30,6 +30,8 @@ struct made small_trace(struct ft_event *events, size_t *event_count);
 // A writer with one process, two threads (1, 2), four files (1 ... 4, of kinds
 // regular, pipe, directory, unknown), a context (1) and names (among them 1, 2).
 struct ft_trace_writer *ready_writer(void);
+// The same of a part of its own.
+struct ft_trace_writer *ready_writer_of(uint32_t part);
 
 // A reader of a file in which nothing is wrong.
 struct ft_trace_reader *open_made(struct made made);
