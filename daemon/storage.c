@@ -234,6 +234,8 @@ static int open_file(struct ft_storage *storage, struct ft_job *job, int64_t now
     FT_TEST_POINT(file_named);
     if (r < 0)
         close_file(storage);
+    else
+        ft_place_init(&storage->place, storage->path);
     if (r < 0 && r != -EEXIST)
         storage->number--; // it is free still
     return r;
@@ -250,14 +252,19 @@ static bool is_gone(const struct ft_storage *storage)
            (uint64_t)status.st_size < ft_trace_writer_whole(storage->writer);
 }
 
+static bool is_out_of_reach(struct ft_storage *storage, int64_t now_ns)
+{
+    return is_gone(storage) || ft_place_is_detached(&storage->place, storage->fd, storage->path, now_ns);
+}
+
 int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)
 {
     if (storage->writer && !ft_storage_wants_next(storage, job, now_ns))
         return 0;
     if (storage->writer) {
-        if (is_gone(storage))
-            ft_log_limited_about(FT_LOG_ERR, about(job), "%s: was removed or emptied; the next file begins",
-                                 storage->path);
+        if (is_out_of_reach(storage, now_ns))
+            ft_log_limited_about(FT_LOG_ERR, about(job), "%s: was removed or emptied%s; the next file begins",
+                                 storage->path, storage->place.is_detached ? ", or unmounted" : "");
         ft_storage_finish(storage, job, now_ns);
         FT_TEST_POINT(file_followed);
     }
@@ -281,13 +288,13 @@ int ft_storage_begin(struct ft_storage *storage, struct ft_job *job, int64_t now
     return 0;
 }
 
-bool ft_storage_wants_next(const struct ft_storage *storage, const struct ft_job *job, int64_t now_ns)
+bool ft_storage_wants_next(struct ft_storage *storage, const struct ft_job *job, int64_t now_ns)
 {
     const struct ft_config *config = &job->daemon->config;
     return ft_trace_writer_bytes(storage->writer) >= (uint64_t)config->rotate_size_bytes ||
            now_ns - storage->created_ns >= config->rotate_age_ns ||
            ft_trace_writer_memory(storage->writer) >= (size_t)config->rotate_memory_bytes ||
-           ft_share_wants_next(job, now_ns) || is_gone(storage);
+           ft_share_wants_next(job, now_ns) || is_out_of_reach(storage, now_ns);
 }
 
 bool ft_storage_is_full(struct ft_storage *storage, struct ft_job *job, int64_t now_ns)

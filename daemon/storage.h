@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "daemon/clock.h"
+#include "daemon/detached.h"
 #include "proto/trace_writer.h"
 
 struct ft_daemon;
@@ -31,6 +32,7 @@ struct ft_storage {
     uint32_t first_number;  // n of the first file that this daemon made for the job, where part is not 0
     _Atomic uint64_t rows;  // in the file that is open, and events that it has as sums
     _Atomic uint64_t inode; // of that file; 0: none is
+    struct ft_place place;  // of that file
     bool has_name;
     bool counts_links; // some file systems say 0 of every file
     bool has_failed;   // said once that no file can be made
@@ -66,6 +68,6 @@ bool ft_storage_finish(struct ft_storage *storage, struct ft_job *job, int64_t n
 void ft_storage_read_open(const struct ft_storage *storage, uint64_t *inode, uint64_t *rows);
 
 // The last file has grown too large or too old: the next begin starts another.
-bool ft_storage_wants_next(const struct ft_storage *storage, const struct ft_job *job, int64_t now_ns);
+bool ft_storage_wants_next(struct ft_storage *storage, const struct ft_job *job, int64_t now_ns);
 
 #endif
