@@ -3,9 +3,11 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -31,7 +33,7 @@ static struct acl_entry entry(uint16_t tag, unsigned permissions, uint32_t id)
     return (struct acl_entry){.tag = htole16(tag), .permissions = htole16((uint16_t)permissions), .id = htole32(id)};
 }
 
-void ft_access_let_user_read(const char *path, uint32_t uid, bool is_folder)
+void ft_access_let_user_read(int fd, uint32_t uid, bool is_folder)
 {
     if (uid == geteuid())
         return;
@@ -48,10 +50,10 @@ void ft_access_let_user_read(const char *path, uint32_t uid, bool is_folder)
             },
     };
     // Without ACLs the file stays the daemon's and its group's alone.
-    (void)!setxattr(path, "system.posix_acl_access", &acl, sizeof(acl), 0);
+    (void)!fsetxattr(fd, "system.posix_acl_access", &acl, sizeof(acl), 0);
 }
 
-void ft_access_give_to_group(const char *path, const char *name)
+void ft_access_give_to_group(int fd, const char *path, const char *name)
 {
     struct group entry, *group = NULL;
     char strings[4096];
@@ -60,7 +62,22 @@ void ft_access_give_to_group(const char *path, const char *name)
     int r = getgrnam_r(name, &entry, strings, sizeof(strings), &group);
     if (!group)
         ft_log_limited(FT_LOG_WARNING, "admin_group = %s: there is no such group%s", name, r ? " to be found" : "");
-    else if (chown(path, (uid_t)-1, group->gr_gid) < 0)
+    else if (fchown(fd, (uid_t)-1, group->gr_gid) < 0)
         ft_log_limited(FT_LOG_WARNING, "%s: cannot be given to group %s: %s%s", path, name, strerror(errno),
                        errno == EPERM ? "; the daemon's user has to be in that group" : "");
+}
+
+int ft_access_open_folder(const char *path, const char *spool)
+{
+    struct stat status, of_spool;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &status) == 0 && stat(spool, &of_spool) == 0 && !(status.st_mode & S_IWOTH) &&
+        (status.st_uid == geteuid() || status.st_uid == of_spool.st_uid))
+        return fd;
+    close(fd);
+    ft_log_limited(FT_LOG_ERR, "%s: is neither the daemon's nor the spool's owner's, or all may write to it: not used",
+                   path);
+    return -EPERM;
 }

@@ -93,8 +93,12 @@ static int make_folder(const struct ft_job *job, char *out, size_t room)
             return -ENAMETOOLONG;
         if (mkdir(out, 0750) < 0 && errno != EEXIST)
             return -errno;
-        ft_access_give_to_group(out, config->admin_group);
-        ft_access_let_user_read(out, job->uid, true);
+        int fd = ft_access_open_folder(out, config->spool_dir);
+        if (fd < 0)
+            return fd;
+        ft_access_give_to_group(fd, out, config->admin_group);
+        ft_access_let_user_read(fd, job->uid, true);
+        close(fd);
     }
     return 0;
 }
@@ -151,8 +155,8 @@ static int give_name(struct ft_storage *storage, const struct ft_job *job)
     storage->has_name = true;
     storage->counts_links = fstat(storage->fd, &status) == 0 && status.st_nlink > 0;
     if (!job->daemon->config.private) {
-        ft_access_give_to_group(storage->path, job->daemon->config.admin_group);
-        ft_access_let_user_read(storage->path, job->uid, false);
+        ft_access_give_to_group(storage->fd, storage->path, job->daemon->config.admin_group);
+        ft_access_let_user_read(storage->fd, job->uid, false);
     }
     return 0;
 }

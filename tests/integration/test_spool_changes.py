@@ -114,6 +114,39 @@ def test_a_folder_that_is_changed_under_its_job(tap, change):
     assert trace.summary()["dropped"] == 0 and not trace.summary()["partial"]
 
 
+@pytest.mark.parametrize("how", ["link", "owner", "mode"])
+def test_a_folder_in_which_others_decide_is_not_used(tap, how):
+    """Its owner could lead the daemon, which gives the job's user leave to read, to files of others."""
+    harness.needs(os.geteuid() == 0, "changing the user needs root")
+    daemon = start(tap)
+    secret, folder = tap.folder / "secret", daemon.spool / str(NOBODY) / "one"
+    for path in (tap.folder, daemon.folder, daemon.spool):
+        os.chmod(path, 0o755)
+    secret.mkdir(mode=0o700)
+    folder.parent.mkdir()
+    if how == "link":
+        os.chown(folder.parent, NOBODY, NOBODY)
+        folder.symlink_to(secret)
+    else:
+        folder.mkdir()
+        os.chown(folder, NOBODY if how == "owner" else 0, 0)
+        os.chmod(folder, 0o777 if how == "mode" else 0o755)
+    job = Job(tap, daemon, "one", user=NOBODY, group=NOBODY, extra_groups=[])
+    job.stage()
+    harness.wait_until("it to be told", lambda: counters(daemon)["disk_full"] > 0 or list(folder.glob("*.flow")))
+    assert not list(folder.glob("*")) and "system.posix_acl_access" not in os.listxattr(secret)
+    job.stage()
+    if how == "link":
+        folder.unlink()
+    else:
+        folder.rmdir()
+    os.chown(folder.parent, 0, 0)
+    harness.wait_until("the file", lambda: list(folder.glob("*.flow")))
+    job.stage()
+    job.end()
+    job.check(daemon.stop())
+
+
 def test_another_mount_over_the_spool(tap):
     """What is open below goes on there; what begins meanwhile is above, and what ends there is left alone."""
     daemon = start(tap, spool=mounted(tap, tap.folder / "below"))
