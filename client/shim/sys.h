@@ -200,6 +200,9 @@ FT_HOT size_t ft_length_most(const char *text, size_t most)
     for (; (uintptr_t)at % sizeof(word_t) != 0 && (size_t)(at - text) < most; at++)
         if (*at == 0)
             return (size_t)(at - text);
+    /* Words reach past a string's end: of one whose size the compiler knows, a literal, it may rely on that they do not. */
+    if (__builtin_object_size(at, 0) != SIZE_MAX)
+        __asm__("" : "+r"(at));
     for (; (size_t)(at - text) < most; at += sizeof(word_t)) {
         uint64_t word = *(const word_t *)(const void *)at;
         uint64_t zeros = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
