@@ -6,6 +6,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/group_keys.h"
 #include "client/trace/call_name.h"
+#include "client/trace/filter.h"
 
 static uint32_t value_of(struct ft_group_keys *keys, struct ft_bytes text)
 {
@@ -180,10 +181,23 @@ static void make_constants(struct ft_group_keys *keys)
     }
 }
 
+/* A word that is no field is a tag, also where it was meant to be one. */
+static void warn_of_unknown(const struct ft_group_keys *keys)
+{
+    for (size_t k = 0; k < keys->count; k++) {
+        const struct ft_group_key *key = &keys->keys[k];
+        if (key->place == FT_GROUP_TAG && !ft_filter_has_tag(keys->set, key->tag, strlen(key->tag))) {
+            ft_cli_warn("%s: no field of events, and no process or event of the trace has a tag of that name",
+                        key->name);
+        }
+    }
+}
+
 void ft_group_keys_bind(struct ft_group_keys *keys, const struct ft_trace_set *set)
 {
     size_t readers = ft_trace_set_reader_count(set);
     keys->set = set;
+    warn_of_unknown(keys);
     keys->tables = ft_cli_alloc(readers * sizeof(*keys->tables));
     keys->table_count = readers;
     make_constants(keys);

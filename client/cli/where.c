@@ -39,6 +39,17 @@ static void release(struct ft_report_where *where)
     memset(where, 0, sizeof(*where));
 }
 
+/* Such a report is empty, and nothing else would say why. */
+static void warn_of_unknown(const struct ft_filter *filter, const struct ft_trace_set *set)
+{
+    struct ft_filter_unknown unknown;
+    for (size_t at = 0; ft_filter_next_unknown(filter, set, &at, &unknown);) {
+        int bytes = unknown.word.len < SHOWN_BYTES ? (int)unknown.word.len : SHOWN_BYTES;
+        ft_cli_warn("--where: the trace has no %s '%.*s'%s%s%s", unknown.field, bytes, unknown.word.data,
+                    *unknown.near ? "; is " : "", unknown.near, *unknown.near ? " meant?" : "");
+    }
+}
+
 int ft_report_where_open(struct ft_report_where *where, const char *text, const struct ft_strings *operands,
                          struct ft_trace_set **set)
 {
@@ -49,6 +60,7 @@ int ft_report_where_open(struct ft_report_where *where, const char *text, const 
     if (status != FT_STATUS_DONE) {
         release(where);
     } else if (where->filter) {
+        warn_of_unknown(where->filter, *set);
         where->bound = ft_cli_memory(ft_where_create(where->filter, *set));
     }
     return status;

@@ -38,6 +38,22 @@ char *ft_filter_quote(const char *bytes, size_t count);
 /* Whether all of `text` matches. Bytes; * and ? take any of them. Never more than pattern times text steps. */
 bool ft_filter_glob(const char *pattern, size_t pattern_count, const char *text, size_t text_count);
 
+/* A word of a filter that nothing of a set has. */
+struct ft_filter_unknown {
+    const char *field;    /* call, name, cat or tag */
+    struct ft_bytes word; /* the filter's: what it is compared with, or the tag's name */
+    char near[72];        /* a call that is written almost so; empty: none is */
+};
+
+/*
+ * The next one of the tests from *at on that asks for a call, name or category which neither the set nor the table of
+ * calls has, or for a tag of no process and no event; moves *at behind it. False: there is none.
+ */
+bool ft_filter_next_unknown(const struct ft_filter *filter, const struct ft_trace_set *set, size_t *at,
+                            struct ft_filter_unknown *out);
+/* Whether a process or an event has such a tag. */
+bool ft_filter_has_tag(const struct ft_trace_set *set, const char *key, size_t key_count);
+
 struct ft_where_stats {
     uint64_t blocks, blocks_read; /* looked at; of these decoded */
 };

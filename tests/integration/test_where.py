@@ -186,3 +186,29 @@ def test_names_that_are_no_text_can_be_chosen(tap):
     trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", code])
     chosen = events_of(trace.path, "--where", r'path~"*/odd\xff\x0a\"name" && errno=0')
     assert {e["name"] for e in chosen} >= {"close"} and all("path_bytes" in e for e in chosen)
+
+
+@pytest.mark.parametrize("words,says", [
+    (["--where", "call=preed"], "--where: the trace has no call 'preed'; is pread meant?"),
+    (["--where", "dur>1ms && !(call=opeen)"], "--where: the trace has no call 'opeen'; is open meant?"),
+    (["--where", "call~zz*"], "--where: the trace has no call 'zz*'"),
+    (["--where", "name=fetched || bytes>1"], "--where: the trace has no name 'fetched'"),
+    (["--where", "cat=POSXI"], "--where: the trace has no cat 'POSXI'"),
+    (["--where", "tag.epohc=1"], "--where: the trace has no tag 'epohc'"),
+    (["--by", "bogus"], "bogus: no field of events, and no process or event of the trace has a tag of that name"),
+    (["--by", "host,tag.bogus"], "tag.bogus: no field of events"),
+    (["--where", "call=preadv2 || call=pread64 || call~pre* || cat=POSIX || call!=nope || name=open"], None),
+    (["--where", "cat=compute || name=forward || tag.epoch=7"], None),  # which the application gave
+    (["--by", "epoch,rank,name"], None),
+])
+def test_a_word_that_nothing_of_the_trace_has_is_told(training, words, says):
+    for command in ("summary", "events"):
+        done = harness.call([harness.FLOWTAP, command, *words, training])
+        lines = done.stderr.decode().splitlines()
+        assert done.returncode == 0 and len(lines) == (says is not None), lines
+        assert says is None or lines[0].startswith(f"flowtap {command}: warning: {says}"), lines
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory):
+    return generate(tmp_path_factory.mktemp("known") / "t", "training", events=2000)
