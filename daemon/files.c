@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "daemon/job.h"
+#include "proto/birth.h"
 #include "proto/calls.h"
 
 static const uint8_t kind_of_wire[] = {
@@ -82,7 +83,7 @@ static uint32_t make_file(struct ft_drain *drain, struct ft_process *process, st
         .is_cut = name->is_cut,
     };
     if (name->has_inode && !name->has_birth) {
-        name->birth = ft_lives_birth(drain->lives, name->device, name->inode, name->birth);
+        name->birth = ft_lives_birth(drain->lives, name->device, name->inode, name->birth, drain->asked_ns);
         name->has_birth = true;
     }
     if (name->has_inode)
@@ -124,8 +125,10 @@ void ft_files_learn_opened(struct ft_drain *drain, struct ft_process *process, c
         name->has_inode = name->has_birth = true;
         name->device = record->device;
         name->inode = record->inode;
-        name->birth = ft_lives_opened(drain->lives, record->device, record->inode, record->birth, is_new_file(record),
-                                      event->start_ns);
+        uint64_t birth =
+            record->flags & FT_CALL_EXACT ? record->birth | FT_BIRTH_EXACT : ft_birth_of_time(record->birth);
+        name->birth =
+            ft_lives_opened(drain->lives, record->device, record->inode, birth, is_new_file(record), event->start_ns);
     }
     struct ft_trace_file file;
     make_file(drain, process, name, &file);

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/birth.h"
 #include "proto/ring.h"
-#include "proto/trace_record.h"
 
 enum { ROOM_MIN = 64, TRIES = 4 };
 
 // Who was born later than this before its last name went may have the birth of the one after it.
 #define CLOCK_STEP_NS INT64_C(100000000)
-// A birth has 56 bits: one within a day after the moment is later than it, any other one earlier.
+// A birth has 55 bits of time: one within a day after the moment is later than it, any other one earlier.
 #define LATER_NS (INT64_C(86400) * 1000000000)
 
 struct ft_lives_path {
@@ -26,6 +26,7 @@ struct ft_lives_inode {
     uint32_t links;                // names that it is known to have beside the one that goes first
     bool is_free;                  // its last name has gone
     int64_t freed_ns;              // when that was last
+    int64_t used_ns;               // when it was last opened, or used by a descriptor that others opened
 };
 
 void ft_lives_fini(struct ft_lives *lives)
@@ -111,12 +112,14 @@ static bool grow_inodes(struct ft_lives *lives)
     return true;
 }
 
-// The file's entry, made where there is none; NULL without memory.
+// The file's entry, made where there is none; NULL without memory, or where it was another file's meanwhile.
 static struct ft_lives_inode *inode_of(struct ft_lives *lives, const struct ft_lives_file *file)
 {
     struct ft_lives_inode *one = find_inode(lives, file->device, file->inode);
     if (one && one->birth + one->before == file->birth)
         return one;
+    if (one && file->birth - one->birth < one->before)
+        return NULL;
     while (!one && (!lives->inodes_room || !(one = place_of_inode(lives, file->device, file->inode)))) {
         if (lives->inodes_room < FT_LIVES_INODES_MAX && grow_inodes(lives))
             continue;
@@ -128,26 +131,50 @@ static struct ft_lives_inode *inode_of(struct ft_lives *lives, const struct ft_l
     return one;
 }
 
+// The number's entry, made anew where it has another birth, unless that is a newer one; NULL: it is not to be counted.
+static struct ft_lives_inode *entry_of(struct ft_lives *lives, uint64_t device, uint64_t inode, uint64_t birth,
+                                       int64_t at_ns)
+{
+    if (ft_birth_is_exact(birth) || !inode)
+        return NULL;
+    struct ft_lives_inode *one = find_inode(lives, device, inode);
+    if (one && one->birth == birth)
+        return one;
+    if (one && one->used_ns >= at_ns)
+        return NULL;
+    return inode_of(lives, &(struct ft_lives_file){.device = device, .inode = inode, .birth = birth});
+}
+
+static void note_use(struct ft_lives_inode *one, int64_t at_ns)
+{
+    if (at_ns != INT64_MAX && at_ns > one->used_ns)
+        one->used_ns = at_ns;
+}
+
 uint64_t ft_lives_opened(struct ft_lives *lives, uint64_t device, uint64_t inode, uint64_t birth, bool is_new,
                          int64_t at_ns)
 {
-    struct ft_lives_inode *one = find_inode(lives, device, inode);
-    if (!one || one->birth != birth)
+    struct ft_lives_inode *one = entry_of(lives, device, inode, birth, at_ns);
+    if (!one)
         return birth;
     if (at_ns < one->freed_ns) // of a process that is drained late: the file before
-        return (birth + one->before - (!one->is_free && one->before > 0)) & FT_FILE_BIRTH_MAX;
-    if (one->is_free || is_new) {
+        return (birth + one->before - (!one->is_free && one->before > 0)) & FT_BIRTH_TIME_MAX;
+    if (one->is_free ? one->used_ns <= one->freed_ns : is_new && one->used_ns && one->used_ns <= at_ns) {
         one->before++;
         one->links = 0;
-        one->is_free = false;
     }
-    return (birth + one->before) & FT_FILE_BIRTH_MAX;
+    one->is_free = false;
+    note_use(one, at_ns);
+    return (birth + one->before) & FT_BIRTH_TIME_MAX;
 }
 
-uint64_t ft_lives_birth(const struct ft_lives *lives, uint64_t device, uint64_t inode, uint64_t birth)
+uint64_t ft_lives_birth(struct ft_lives *lives, uint64_t device, uint64_t inode, uint64_t birth, int64_t at_ns)
 {
-    const struct ft_lives_inode *one = find_inode(lives, device, inode);
-    return one && one->birth == birth ? (birth + one->before) & FT_FILE_BIRTH_MAX : birth;
+    struct ft_lives_inode *one = entry_of(lives, device, inode, birth, at_ns);
+    if (!one)
+        return birth;
+    note_use(one, at_ns);
+    return (birth + one->before) & FT_BIRTH_TIME_MAX;
 }
 
 const struct ft_lives_file *ft_lives_find(const struct ft_lives *lives, uint32_t path, int64_t at_ns)
@@ -184,12 +211,14 @@ static bool is_same(const struct ft_lives_file *a, const struct ft_lives_file *b
 static bool may_be_born_after(const struct ft_lives *lives, uint64_t birth, int64_t at_ns)
 {
     uint64_t earliest = (uint64_t)at_ns + (uint64_t)lives->realtime_offset_ns - CLOCK_STEP_NS;
-    return ((birth - earliest) & FT_FILE_BIRTH_MAX) < LATER_NS;
+    return ((birth - earliest) & FT_BIRTH_TIME_MAX) < LATER_NS;
 }
 
 // One of the file's names went.
 static void lose_name(struct ft_lives *lives, const struct ft_lives_file *file, int64_t at_ns)
 {
+    if (ft_birth_is_exact(file->birth))
+        return;
     struct ft_lives_inode *one = find_inode(lives, file->device, file->inode);
     bool is_known = one && one->birth + one->before == file->birth;
     if (!is_known && file->birth && !may_be_born_after(lives, file->birth, at_ns))
@@ -220,7 +249,7 @@ void ft_lives_unlink(struct ft_lives *lives, uint32_t path, int64_t at_ns)
 
 void ft_lives_link(struct ft_lives *lives, const struct ft_lives_file *file, uint32_t to, int64_t at_ns)
 {
-    struct ft_lives_inode *one = file ? inode_of(lives, file) : NULL;
+    struct ft_lives_inode *one = file && !ft_birth_is_exact(file->birth) ? inode_of(lives, file) : NULL;
     if (one && !one->is_free)
         one->links++;
     if (one)

@@ -3,11 +3,12 @@
 // Which file lies at a path now, and which of the files it is that had one inode number after each other.
 //
 // Calls that name a path (stat, unlink, rename) do not tell the file. What opened, linked and renamed it last does, where
-// that was before the call, by the clock: processes are drained one after the other. A file is told by device, inode and
-// birth. The birth is the kernel's, which is as coarse as its clock (some ms), and some file systems have none; so the
-// files of one number that are not told apart by it are counted: the number is free, and the next file that has it is
-// another one, when the last name that is known of the file has gone. Of a file that was born long before, that
-// is not believed: it may have names that nobody used here, and if it has none, the next one's birth is another.
+// that was before the call, by the clock: processes are drained one after the other. A file is told by device, inode
+// and birth (proto/birth.h). Where that is exact, there is nothing more to know. Else files of one number and birth are
+// counted: the number is free, and the next file that has it is another one, when the last name that is known of the
+// file has gone. Of a file that was born long before, that is not believed: it may have names that nobody used here,
+// and if it has none, the next one's birth is another. Nor where anybody used the number after that, and was drained
+// before: two files in one row are better than one in two.
 //
 // Both tables are caches of a fixed size: what was forgotten is not known.
 //
@@ -47,7 +48,7 @@ void ft_lives_begin(struct ft_lives *lives, uint32_t part, int64_t realtime_offs
 // is known by a descriptor, from the kernel's.
 uint64_t ft_lives_opened(struct ft_lives *lives, uint64_t device, uint64_t inode, uint64_t birth, bool is_new,
                          int64_t at_ns);
-uint64_t ft_lives_birth(const struct ft_lives *lives, uint64_t device, uint64_t inode, uint64_t birth);
+uint64_t ft_lives_birth(struct ft_lives *lives, uint64_t device, uint64_t inode, uint64_t birth, int64_t at_ns);
 
 // NULL: not known.
 const struct ft_lives_file *ft_lives_find(const struct ft_lives *lives, uint32_t path, int64_t at_ns);

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "daemon/paths.h"
+#include "proto/birth.h"
 #include "proto/trace_resume.h"
 
 #define ROOM_MIN 16
@@ -145,7 +146,7 @@ int ft_names_define(struct ft_names *names, const uint64_t *record, unsigned slo
         name->has_inode = flags & FT_DEFINE_INODE;
         name->device = name->has_inode ? record[4] : 0;
         name->inode = name->has_inode ? record[5] : 0;
-        name->birth = record[3] >> 8;
+        name->birth = flags & FT_DEFINE_EXACT ? record[3] >> 8 | FT_BIRTH_EXACT : ft_birth_of_time(record[3] >> 8);
     }
     memcpy(name->text + first, record + fixed_words, here);
     name->bytes_got = (uint16_t)(first + here);

@@ -31,7 +31,7 @@ struct ft_name {
         uint64_t device;
         uint64_t tag_ticks; // of a string
     };
-    uint64_t inode, birth; // the birth is the kernel's, and with has_birth as in the trace
+    uint64_t inode, birth; // with has_birth as in the trace (daemon/lives.h)
     uint8_t define;        // enum ft_define
     uint8_t kind;          // enum ft_file_kind_wire
     bool is_joined, is_cut, is_kept, has_inode, has_birth;

@@ -279,6 +279,7 @@ enum ft_call_flags {
     FT_CALL_ARG = 128,        /* no size: word 2 bits 32-63 are the argument word (as FT_EXT_ARG) */
     FT_CALL_BYTES_SIZE = 256, /* bytes moved are `size`, whatever the result says (STDIO) */
     FT_CALL_FOLLOW = 7 << 9,  /* enum ft_follow of what the call starts */
+    FT_CALL_EXACT = 1 << 12,  /* the birth in FT_EXT_KIND is exact (birth.h) */
 };
 
 /* What keeps the process or image that a call starts (fork, exec, spawn, system, popen) from being traced, if anything. */
@@ -316,9 +317,7 @@ enum ft_ext {
     FT_EXT_FILE2 = 64,  /* 0-31 second file id | 32-63 second fd, signed */
     FT_EXT_FD = 128,    /* signed 32-bit */
     FT_EXT_INODE = 256, /* two words: device (major << 32 | minor), inode of `file` */
-    /* 0-7 enum ft_file_kind_wire of `file`: with it the name becomes the descriptor's (see DEFINE) | 8-63 birth: low 56
-     * bits of the inode's birth time in ns, 0 unknown; it tells a new file from an old one whose inode number it got */
-    FT_EXT_KIND = 512,
+    FT_EXT_KIND = 512,  /* 0-7 enum ft_file_kind_wire of `file`: the name becomes the descriptor's | 8-63 birth.h */
     FT_EXT_CORRELATION = 1024,
     FT_EXT_FDS = 2048, /* pipe, socketpair: 0-31 first, 32-63 second descriptor */
     FT_EXT_ALL = 4095,
@@ -344,7 +343,7 @@ enum ft_file_kind_wire {
  *   word 1   0-31 id | 32-63 base: file id that a relative name is joined to; 0: none
  *   word 2   0-15 bytes in all | 16-31 first byte of this part | 32-47 bytes in this part | 48-55 enum ft_define
  *            | 56-63 flags
- *   word 3   0-7 enum ft_file_kind_wire | 8-63 birth, as in FT_EXT_KIND
+ *   word 3   0-7 enum ft_file_kind_wire | 8-63 birth (birth.h)
  *   then     device, inode (with FT_DEFINE_INODE), then the bytes of this part
  * A name too long for one record comes in parts: consecutive records of one thread, each with the same id.
  *
@@ -362,7 +361,8 @@ enum ft_define {
 };
 #define FT_DEFINE_INODE 1u /* device and inode follow word 3 */
 #define FT_DEFINE_CUT 2u
-#define FT_DEFINE_ONCE 4u /* STRING: the next record alone uses it */
+#define FT_DEFINE_ONCE 4u  /* STRING: the next record alone uses it */
+#define FT_DEFINE_EXACT 8u /* the birth is exact */
 
 #define FT_FILE_NONE 0u
 #define FT_FILE_CWD 1u    /* working directory at attach: Hello */

@@ -92,6 +92,7 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
     size_t count = files->n_path, inodes = 0;
     uint32_t path = 0;
     uint64_t inode = 0, birth = 0;
+    const bool may_be_exact = reader->header.minor >= 1;
 
     if (files->n_place != count || files->n_kind != count || (files->n_birth && files->n_birth != files->n_inode) ||
         !ft_pages_may_make(&reader->files, files->first_id, count))
@@ -121,6 +122,7 @@ static int load_files(struct ft_trace_reader *reader, const Flowtap__Files *file
             .kind = kind < FT_FILE_KIND_COUNT ? kind & FT_FILE_KIND_MASK : FT_FILE_KIND_UNKNOWN,
             .source = files->kind[i] >> FT_FILE_SOURCE_AT & 1,
             .is_cut = files->kind[i] >> FT_FILE_CUT_AT & 1,
+            .is_exact = may_be_exact && known && ft_birth_is_exact(birth),
         };
     }
     return 0;

@@ -284,6 +284,7 @@ struct ft_trace_file ft_trace_reader_file(const struct ft_trace_reader *reader, 
         .kind = file->kind,
         .source = file->source,
         .is_cut = file->is_cut,
+        .is_exact = file->is_exact,
         .is_known = true,
     };
 }

@@ -66,7 +66,7 @@ struct ft_reader_file {
     uint32_t path;  // NAME id
     uint32_t place; // id of its struct ft_reader_place
     uint64_t inode;
-    uint64_t birth : 56, kind : 4, source : 1, is_cut : 1, is_known : 1;
+    uint64_t birth : 56, kind : 4, source : 1, is_cut : 1, is_exact : 1, is_known : 1;
 };
 _Static_assert(FT_FILE_BIRTH_MAX < UINT64_C(1) << 56 && FT_FILE_KIND_COUNT <= 1 << 4 && FT_PATH_SOURCE_COUNT <= 2,
                "they fit");

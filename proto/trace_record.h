@@ -15,12 +15,13 @@
 #ifndef FT_PROTO_TRACE_RECORD_H
 #define FT_PROTO_TRACE_RECORD_H
 
+#include "proto/birth.h"
 #include "proto/trace_event.h"
 
 // Version of the format that this library writes. A reader refuses another
 // major; a larger minor adds frame kinds, columns or fields that may be skipped.
 #define FT_TRACE_MAJOR 1
-#define FT_TRACE_MINOR 0
+#define FT_TRACE_MINOR 1 // 1: births are as in proto/birth.h
 
 // Largest id of any record. A reader also refuses ids that are out of proportion
 // to the file's size.
@@ -72,10 +73,6 @@ struct ft_trace_header {
     uint32_t part;              // n of <host>-<boot>-<n>.flow
 };
 
-// Tells files apart that had one inode number after each other: low 56 bits of when it came to be, ns since the epoch, and
-// more by one for each one before it that the clock of the file system does not tell from it.
-#define FT_FILE_BIRTH_MAX ((UINT64_C(1) << 56) - 1)
-
 struct ft_trace_file {
     uint32_t path;       // NAME id, 0 unknown
     uint32_t mount;      // NAME id of the mount point, 0 unknown
@@ -83,10 +80,11 @@ struct ft_trace_file {
     uint32_t block_size; // of the file system, 0 unknown
     uint64_t dev;        // dev_t as the kernel gives it, makedev(major, minor)
     uint64_t inode;
-    uint64_t birth; // of the inode: see FT_FILE_BIRTH_MAX; 0 unknown
+    uint64_t birth; // proto/birth.h; 0 unknown
     uint8_t kind;   // enum ft_file_kind
     uint8_t source; // enum ft_path_source
     bool is_cut;    // the path is a prefix
+    bool is_exact;  // of the reader: the birth is
     bool is_known;  // of the reader: whether there is such a record; else all are zeros
 };
 

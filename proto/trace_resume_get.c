@@ -59,7 +59,7 @@ static int load_known(struct ft_trace_reader *reader, const Flowtap__Known *from
         .length = (uint16_t)from->length,
         .device = from->device,
         .inode = from->inode,
-        .birth = from->birth & FT_FILE_BIRTH_MAX,
+        .birth = from->birth & (reader->header.minor >= 1 ? FT_FILE_BIRTH_MAX : FT_BIRTH_TIME_MAX),
     };
     return ft_record_bytes(&reader->arena, from->text, &known->text);
 }

@@ -111,8 +111,9 @@ size_t ft_trace_set_thread_count(const struct ft_trace_set *set);
 uint32_t ft_trace_set_thread(const struct ft_trace_set *set, size_t reader, uint32_t thread_id);
 
 // Files: distinct (host, mount point, dev, inode, birth) where dev and inode are known,
-// else (host, path). Without a birth (0) a file is the first one, in the order of the files and of the ids in them, that
-// has one and is the same in all else. The path is the first one seen of those that have what is known of it.
+// else (host, path). A file without a birth (0), or without an exact one (birth.h), is the first one, in the order of the
+// files and of the ids in them, that has one and is the same in all else, the time of an exact one included. The path is
+// the first one seen of those that have what is known of it.
 struct ft_trace_set_file {
     uint32_t host;
     uint32_t reader; // whose ids the record's ids are

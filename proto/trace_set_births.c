@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// Files whose birth one record tells and another does not: a daemon of before, a kernel without statx.
+// Files whose birth one record tells and another does not, or less exactly: a daemon of before, a kernel without statx, a
+// process under a filter.
 #include "proto/trace_set_impl.h"
 
-// Files without a birth, by device, inode, mount point and host; one that has one may be any of them, so that they have a
-// table of their own.
+// What a birth tells.
+enum clearness { NOTHING, TIME, EXACTLY };
+
+// Vague files by device, inode, mount point, host and what their births have in common with clear ones; a clear one may
+// be any of them, so that they have a table of their own.
 struct births {
     struct ft_trace_set *set;
+    enum clearness vague; // of these births; those of clear ones tell more
     uint64_t key[2];
     uint32_t *buckets; // index + 1, 0 empty; open addressing, at most half full
     size_t bucket_count;
-    uint32_t *same;   // by index: of those without one, the file that it is, + 1
+    uint32_t *next;   // by index: of vague ones, the next of that bucket, + 1
+    uint32_t *same;   // by index: of vague ones, the file that it is, + 1
     uint32_t *places; // by index: where it is when those are gone
 };
 
@@ -29,12 +35,34 @@ static bool has_inode(struct ft_trace_file record)
     return record.dev && record.inode;
 }
 
-static bool is_same_inode(const struct ft_trace_set *set, size_t a, size_t b)
+static enum clearness clearness_of(struct ft_trace_file record)
 {
+    return record.is_exact ? EXACTLY : record.birth ? TIME : NOTHING;
+}
+
+static bool is_vague(const struct births *births, struct ft_trace_file record)
+{
+    return has_inode(record) && clearness_of(record) == births->vague;
+}
+
+static bool is_clear(const struct births *births, struct ft_trace_file record)
+{
+    return has_inode(record) && clearness_of(record) > births->vague;
+}
+
+// Without a birth, all are alike.
+static uint64_t common_of(const struct births *births, struct ft_trace_file record)
+{
+    return births->vague == NOTHING ? 0 : ft_birth_coarse(record.birth);
+}
+
+static bool is_alike(const struct births *births, size_t a, size_t b)
+{
+    const struct ft_trace_set *set = births->set;
     const struct ft_trace_file x = record_of(set, a), y = record_of(set, b);
     struct ft_bytes of_x, of_y;
 
-    if (x.dev != y.dev || x.inode != y.inode ||
+    if (x.dev != y.dev || x.inode != y.inode || common_of(births, x) != common_of(births, y) ||
         set->readers[set->files[a].reader].host != set->readers[set->files[b].reader].host)
         return false;
     of_x = mount_of(set, a);
@@ -42,19 +70,20 @@ static bool is_same_inode(const struct ft_trace_set *set, size_t a, size_t b)
     return of_x.len == of_y.len && (of_x.len == 0 || memcmp(of_x.data, of_y.data, of_x.len) == 0);
 }
 
-// The bucket of the inode that this file has, or an empty one.
+// The bucket of the files that are like this one, or an empty one.
 static uint32_t *bucket_of(const struct births *births, size_t index)
 {
     const struct ft_trace_set *set = births->set;
     const struct ft_trace_file record = record_of(set, index);
     const struct ft_bytes mount = mount_of(set, index);
-    const uint64_t numbers[] = {record.dev, record.inode, set->readers[set->files[index].reader].host,
+    const uint64_t numbers[] = {record.dev, record.inode, common_of(births, record),
+                                set->readers[set->files[index].reader].host,
                                 ft_intern_hash(births->key, mount.data, (uint32_t)mount.len)};
 
     for (size_t i = ft_intern_hash(births->key, numbers, sizeof(numbers));; i++) {
         uint32_t *bucket = &births->buckets[i & (births->bucket_count - 1)];
 
-        if (*bucket == 0 || is_same_inode(set, *bucket - 1, index))
+        if (*bucket == 0 || is_alike(births, *bucket - 1, index))
             return bucket;
     }
 }
@@ -63,16 +92,18 @@ static uint32_t *bucket_of(const struct births *births, size_t index)
 static void find_same(struct births *births)
 {
     for (size_t i = 0; i < births->set->file_count; i++) {
-        if (has_inode(record_of(births->set, i)) && record_of(births->set, i).birth == 0)
-            *bucket_of(births, i) = (uint32_t)i + 1;
+        if (is_vague(births, record_of(births->set, i))) {
+            uint32_t *bucket = bucket_of(births, i);
+
+            births->next[i] = *bucket;
+            *bucket = (uint32_t)i + 1;
+        }
     }
     for (size_t i = 0; i < births->set->file_count; i++) {
-        uint32_t unborn = 0;
+        uint32_t vague = is_clear(births, record_of(births->set, i)) ? *bucket_of(births, i) : 0;
 
-        if (has_inode(record_of(births->set, i)) && record_of(births->set, i).birth != 0)
-            unborn = *bucket_of(births, i);
-        if (unborn && births->same[unborn - 1] == 0)
-            births->same[unborn - 1] = (uint32_t)i + 1;
+        for (; vague && births->same[vague - 1] == 0; vague = births->next[vague - 1])
+            births->same[vague - 1] = (uint32_t)i + 1;
     }
 }
 
@@ -100,32 +131,42 @@ static void take_away(struct births *births)
     set->file_count = left;
 }
 
-int ft_set_unite_births(struct ft_trace_set *set)
+static int unite(struct ft_trace_set *set, enum clearness vague)
 {
-    struct births births = {.set = set, .key = {~set->hosts.key[0], set->hosts.key[1]}, .bucket_count = 1};
-    size_t with = 0, without = 0;
+    struct births births = {
+        .set = set, .vague = vague, .key = {~set->hosts.key[0], set->hosts.key[1]}, .bucket_count = 1};
+    size_t vague_count = 0, clear_count = 0;
     int rc = -ENOMEM;
 
     for (size_t i = 0; i < set->file_count; i++) {
         const struct ft_trace_file record = record_of(set, i);
 
-        with += has_inode(record) && record.birth != 0;
-        without += has_inode(record) && record.birth == 0;
+        vague_count += is_vague(&births, record);
+        clear_count += is_clear(&births, record);
     }
-    if (with == 0 || without == 0)
+    if (vague_count == 0 || clear_count == 0)
         return 0;
-    while (births.bucket_count < 2 * (without + 1))
+    while (births.bucket_count < 2 * (vague_count + 1))
         births.bucket_count *= 2;
     births.buckets = calloc(births.bucket_count, sizeof(*births.buckets));
+    births.next = calloc(set->file_count, sizeof(*births.next));
     births.same = calloc(set->file_count, sizeof(*births.same));
     births.places = calloc(set->file_count, sizeof(*births.places));
-    if (births.buckets && births.same && births.places) {
+    if (births.buckets && births.next && births.same && births.places) {
         find_same(&births);
         take_away(&births);
         rc = 0;
     }
     free(births.buckets);
+    free(births.next);
     free(births.same);
     free(births.places);
     return rc;
+}
+
+int ft_set_unite_births(struct ft_trace_set *set)
+{
+    const int rc = unite(set, TIME);
+
+    return rc == 0 ? unite(set, NOTHING) : rc;
 }

@@ -54,7 +54,8 @@ int ft_set_leave_out(struct ft_trace_set *set);
 int ft_set_unite(struct ft_trace_set *set, bool with_files);
 // The files, where it did not.
 int ft_set_unite_files(struct ft_trace_set *set);
-// Then: a file without a birth is the first one that has one of the same inode (trace_set_births.c). 0 or -ENOMEM.
+// Then: a file without an exact birth is the first one that has one of the same inode and time, or one without any that
+// has any (trace_set_births.c). 0 or -ENOMEM.
 int ft_set_unite_births(struct ft_trace_set *set);
 
 #endif

@@ -109,7 +109,7 @@ static int64_t last_removal_ns(const struct ft_reuse_path *earlier, const struct
     if (later->birth == 0 || earlier->first_ns > INT64_MAX - STEP_NS || earlier->first_ns < 0) {
         return later->first_ns;
     }
-    uint64_t soon = (uint64_t)earlier->first_ns + STEP_NS, age = (soon - later->birth) & FT_FILE_BIRTH_MAX;
+    uint64_t soon = (uint64_t)earlier->first_ns + STEP_NS, age = (soon - later->birth) & FT_BIRTH_TIME_MAX;
     int64_t latest = age <= soon ? (int64_t)(soon - age) : 0;
     latest = latest < INT64_MAX - STEP_NS ? latest + STEP_NS : latest;
     return latest < later->first_ns ? latest : later->first_ns;
@@ -118,7 +118,8 @@ static int64_t last_removal_ns(const struct ft_reuse_path *earlier, const struct
 static bool is_one_file(const struct ft_reuse_path *earlier, const struct ft_reuse_path *later,
                         const struct ft_reuse_marks *marks)
 {
-    return !has_mark(marks, earlier->path_id, true, earlier->first_ns, last_removal_ns(earlier, later)) ||
+    return (earlier->is_exact && later->is_exact) ||
+           !has_mark(marks, earlier->path_id, true, earlier->first_ns, last_removal_ns(earlier, later)) ||
            has_mark(marks, later->path_id, false, earlier->first_ns, later->first_ns) ||
            is_deleted_name(later->path, earlier->path);
 }

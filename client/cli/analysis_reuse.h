@@ -5,8 +5,8 @@
  * removed (unlink, or another file renamed onto it) after its first use and before the later path's first use, and the
  * later path was not made by link or rename in that time.
  *
- * Where the file's birth is known, the trace has told apart already what it can (proto/trace_record.h), and a removal later than
- * the birth took another name of it.
+ * Where the file's birth is exact (proto/birth.h), they are one. Where it is known, the trace has told apart already what it can,
+ * and a removal later than the birth took another name of it.
  */
 #ifndef FT_CLI_ANALYSIS_REUSE_H
 #define FT_CLI_ANALYSIS_REUSE_H
@@ -47,7 +47,8 @@ void ft_reuse_marks_fini(struct ft_reuse_marks *marks);
 struct ft_reuse_path {
     struct ft_bytes path;
     uint32_t path_id;
-    uint64_t birth;   /* as of struct ft_trace_file */
+    uint64_t birth; /* this and is_exact as of struct ft_trace_file */
+    bool is_exact;
     int64_t first_ns; /* first event that is known to be this file's; INT64_MAX: none */
     uint32_t root;    /* out: index of the first path of the same file */
 };

@@ -56,9 +56,11 @@ static void join_group(struct ft_scan *scan, const struct member *members, size_
     struct ft_reuse_path *paths = ft_cli_alloc(count * sizeof(*paths));
     for (size_t i = 0; i < count; i++) {
         const struct ft_entry *entry = &scan->entries.items[members[i].entry];
+        const struct ft_trace_file record = ft_entry_record(&scan->entries, entry);
         paths[i] = (struct ft_reuse_path){.path = ft_entry_path(&scan->entries, entry),
                                           .path_id = ft_entry_path_id(&scan->entries, members[i].entry),
-                                          .birth = ft_entry_record(&scan->entries, entry).birth,
+                                          .birth = record.birth,
+                                          .is_exact = record.is_exact,
                                           .first_ns = members[i].first_ns};
     }
     ft_reuse_find(paths, count, &scan->marks);

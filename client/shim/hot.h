@@ -95,7 +95,7 @@ struct ft_outcome {
     uint32_t file2;
     struct ft_inode {
         uint64_t device, inode, birth;
-        uint8_t kind, known;
+        uint8_t kind, known, is_exact;
     } inode;
     int fds[2];
     uint8_t has_fds;

@@ -4,10 +4,13 @@
 #include "client/shim/glob.h"
 #include "client/shim/holder.h"
 #include "client/shim/root.h"
+#include "proto/birth.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/stat.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 enum { PART_BYTES = (FT_RECORD_SLOTS_MAX - 1) * FT_SLOT_BYTES - 16, SMALL_SCRATCH = 256, VFORK_SCRATCH = 1024 };
@@ -99,7 +102,8 @@ static int define_part(struct ft_writer *writer, const struct definition *d, siz
     FT_TEST_POINT(name_reserved);
     word[1] = (uint64_t)d->id | (uint64_t)d->base << 32;
     word[2] = (uint64_t)d->n | (uint64_t)from << 16 | (uint64_t)part << 32 | (uint64_t)d->type << 48 |
-              (uint64_t)(d->flags | (with_inode ? FT_DEFINE_INODE : 0u)) << 56;
+              (uint64_t)(d->flags | (with_inode ? FT_DEFINE_INODE | (d->inode->is_exact ? FT_DEFINE_EXACT : 0u) : 0u))
+                  << 56;
     word[3] = d->inode != NULL ? d->inode->kind | d->inode->birth << 8 : 0;
     uint64_t *next = word + FT_SLOT_WORDS;
     if (with_inode) {
@@ -290,6 +294,35 @@ static uint8_t kind_of(unsigned mode, uint64_t major)
     }
 }
 
+/*
+ * Whether no filter was there when this program began: one that kills may not know the call below. (What it puts in
+ * itself shuts it in.)
+ */
+static int is_unfiltered(void)
+{
+    uint8_t known = __atomic_load_n(&ft_process.inherited_filter, __ATOMIC_RELAXED);
+    if (known == 0) {
+        known = ft_sys(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 0 ? 1 : 2;
+        __atomic_store_n(&ft_process.inherited_filter, known, __ATOMIC_RELAXED);
+    }
+    return known == 1;
+}
+
+/*
+ * File systems on block devices give the number of a removed file to the next one, in the same tick, and number these
+ * lives. Others do not use a number again, or do not tell; and what they would do with the call is not known.
+ */
+static void put_birth(int fd, const struct statx *st, struct ft_inode *inode)
+{
+    uint64_t time_ns = 0;
+    long generation = 0; /* the kernel writes an int, whatever the number says */
+    if (st->stx_mask & STATX_BTIME)
+        time_ns = (uint64_t)st->stx_btime.tv_sec * 1000000000u + st->stx_btime.tv_nsec;
+    inode->is_exact = st->stx_dev_major != 0 && (S_ISREG(st->stx_mode) || S_ISDIR(st->stx_mode)) && is_unfiltered() &&
+                      ft_sys(SYS_ioctl, fd, FS_IOC_GETVERSION, &generation) == 0;
+    inode->birth = inode->is_exact ? ft_birth_of_generation(time_ns, (uint32_t)generation) : ft_birth_of_time(time_ns);
+}
+
 void ft_name_inode(int fd, struct ft_inode *inode)
 {
     *inode = (struct ft_inode){.kind = FT_FILE_WIRE_UNKNOWN};
@@ -304,8 +337,7 @@ void ft_name_inode(int fd, struct ft_inode *inode)
         return; /* eventfd and its like: one inode for all of them, so they go by their names */
     inode->device = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
     inode->inode = st.stx_ino;
-    if (st.stx_mask & STATX_BTIME)
-        inode->birth = (uint64_t)st.stx_btime.tv_sec * 1000000000u + st.stx_btime.tv_nsec;
+    put_birth(fd, &st, inode);
 }
 
 /* After a chroot the kernel gives what is open outside the name that it has there. */

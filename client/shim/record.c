@@ -276,6 +276,7 @@ void ft_record(const struct ft_call_state *state, unsigned call, const struct ft
         extend(&draft, FT_EXT_INODE, o->inode.device);
         draft.second_inode = o->inode.inode;
         extend(&draft, FT_EXT_KIND, o->inode.kind | o->inode.birth << 8);
+        draft.flags |= o->inode.is_exact ? FT_CALL_EXACT : 0u;
     }
     if (o->has_fds)
         extend(&draft, FT_EXT_FDS, (uint32_t)o->fds[0] | (uint64_t)(uint32_t)o->fds[1] << 32);

@@ -163,6 +163,7 @@ struct ft_process {
     uint32_t forks_beyond;        /* how many more (atomic) */
     uint64_t growth_retry_ticks;
     uint32_t hello_items_bytes; /* of the items that a forked child copies */
+    uint8_t inherited_filter;   /* whether a seccomp filter was there at the start: 0 not asked, 1 no, 2 yes (atomic) */
     uint64_t
         pair_ticks; /* clock pair of attach, and the counter's rate once a coarse clock has to be turned to ticks */
     int64_t pair_mono_ns;

@@ -175,7 +175,7 @@ struct flowtap_trace_file {
     struct flowtap_trace_text path; /* the first that was seen */
     struct flowtap_trace_text mount, file_system;
     const char *kind;              /* regular directory block char tty pipe socket memfd memory other unknown */
-    uint64_t device, inode, birth; /* birth: low 56 bits of ns since the epoch, or a little more; 0 unknown */
+    uint64_t device, inode, birth; /* birth: 56 bits that tell files of one inode number apart; 0 unknown */
 };
 int flowtap_trace_file_get(const struct flowtap_trace *trace, uint32_t file, struct flowtap_trace_file *out,
                            size_t out_bytes);

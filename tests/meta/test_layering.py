@@ -21,7 +21,7 @@ ALLOWED = {
 # The shim shares with the others what crosses to the daemon, what the variables mean, the words of the call table, and what
 # the application's library asks of it.
 SHIM_PROTO = {"proto/ring.h", "proto/control.h", "proto/glob.h", "proto/settings.h", "proto/calls.def", "proto/calls.h",
-              "proto/annotate.h"}
+              "proto/annotate.h", "proto/birth.h"}
 
 
 def includes(path):

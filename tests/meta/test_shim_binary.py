@@ -131,5 +131,5 @@ def test_it_exports_the_call_table_and_nothing_else():
 def test_the_readme_names_the_librarys_system_calls():
     """What a filter that kills has to allow, so that a program that inherits it lives."""
     used = {name for path in (tree.REPO / "client/shim").glob("*.[ch]") for name in re.findall(r"\bft_sys\(SYS_(\w+)", path.read_text())}
-    text = re.search(r"The library's own calls are ([\w\s,]+?)\.\n", tree.text("README.md"))[1]
-    assert text.replace(",", " ").replace(" and ", " ").split() == sorted(used)
+    text = re.search(r"The library's own calls are ([\w\s,]+?)\. It calls (\w+) .*too, only where no filter is inherited\.\n", tree.text("README.md"))
+    assert text[1].replace(",", " ").replace(" and ", " ").split() == sorted(used - {text[2]}) and text[2] in used

@@ -63,12 +63,12 @@ static void an_inode_is_one_file_until_its_name_is_removed(void **state)
 }
 
 /* Born at 9 s; both names in use before and after the first one went. */
-static uint32_t root_of_removed_at(int64_t removed_ns, uint64_t birth)
+static uint32_t root_of_removed_at(int64_t removed_ns, uint64_t birth, bool is_exact)
 {
     const int64_t second_ns = 1000000000;
     struct ft_reuse_path paths[] = {
-        {.path = FT_BYTES("/a"), .path_id = A, .birth = birth, .first_ns = 9 * second_ns},
-        {.path = FT_BYTES("/b"), .path_id = B, .birth = birth, .first_ns = 19 * second_ns},
+        {.path = FT_BYTES("/a"), .path_id = A, .birth = birth, .is_exact = is_exact, .first_ns = 9 * second_ns},
+        {.path = FT_BYTES("/b"), .path_id = B, .birth = birth, .is_exact = is_exact, .first_ns = 19 * second_ns},
     };
     struct ft_reuse_marks marks = {0};
     ft_reuse_marks_add(&marks, (struct ft_reuse_mark){.path_id = A, .is_removed = true, .ts_ns = removed_ns});
@@ -80,10 +80,11 @@ static uint32_t root_of_removed_at(int64_t removed_ns, uint64_t birth)
 static void a_removal_long_after_the_birth_took_one_name_of_several(void **state)
 {
     (void)state;
-    assert_int_equal(root_of_removed_at(INT64_C(12000000000), UINT64_C(9000000000)), 0);
-    assert_int_equal(root_of_removed_at(INT64_C(9000000001), UINT64_C(9000000000)), 1);
-    assert_int_equal(root_of_removed_at(INT64_C(12000000000), 0), 1);
-    assert_int_equal(root_of_removed_at(INT64_C(12000000000), 1000), 0);
+    assert_int_equal(root_of_removed_at(INT64_C(12000000000), UINT64_C(9000000000), false), 0);
+    assert_int_equal(root_of_removed_at(INT64_C(9000000001), UINT64_C(9000000000), false), 1);
+    assert_int_equal(root_of_removed_at(INT64_C(9000000001), UINT64_C(9000000000), true), 0);
+    assert_int_equal(root_of_removed_at(INT64_C(12000000000), 0, false), 1);
+    assert_int_equal(root_of_removed_at(INT64_C(12000000000), 1000, false), 0);
 }
 
 static void calls_that_change_names_are_known(void **state)

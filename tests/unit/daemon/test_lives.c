@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "daemon/lives.h"
+#include "proto/birth.h"
 #include "proto/ring.h"
-#include "proto/trace_record.h"
 
 enum { DEVICE = 8 << 1, INODE = 77, A = 5, B = 6, C = 100000 };
 
@@ -146,7 +146,46 @@ static void what_makes_a_file_finds_a_new_one(void **state)
     struct ft_lives_file file = open_at(A, INODE, true);
     ft_lives_link(&lives, &file, B, ++now_ns); // both go unseen
     assert_int_equal(open_at(A, INODE, true).birth, birth + 1);
-    assert_int_equal(ft_lives_birth(&lives, DEVICE, INODE, birth), birth + 1);
+    assert_int_equal(ft_lives_birth(&lives, DEVICE, INODE, birth, now_ns), birth + 1);
+}
+
+// Lies at A, is removed, and the next one with its number lies at B.
+static uint64_t birth_of_a_successor(int64_t from_ns, bool is_new)
+{
+    int64_t after_ns = now_ns;
+    now_ns = from_ns;
+    open_at(A, INODE, false);
+    ft_lives_unlink(&lives, A, ++now_ns);
+    struct ft_lives_file file = open_at(B, INODE, is_new);
+    now_ns = after_ns > now_ns ? after_ns : now_ns;
+    return file.birth;
+}
+
+static void what_another_process_used_since_is_not_counted(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        ft_lives_fini(&lives);
+        ft_lives_begin(&lives, 1, 0);
+        int64_t from_ns = now_ns;
+        now_ns += 10; // of a process that is drained early
+        uint64_t others =
+            way < 2 ? open_at(B, INODE, false).birth : ft_lives_birth(&lives, DEVICE, INODE, birth, now_ns);
+        assert_int_equal(birth_of_a_successor(from_ns, way % 2), others);
+        assert_int_equal(open_at(C, INODE, false).birth, others);
+    }
+}
+
+static void an_exact_birth_is_not_counted(void **state)
+{
+    (void)state;
+    birth = ft_birth_of_generation(birth, 7);
+    assert_int_equal(birth_of_a_successor(now_ns, true), birth);
+    assert_int_equal(ft_lives_birth(&lives, DEVICE, INODE, birth, now_ns), birth);
+    struct ft_lives_file file = open_at(A, INODE, true);
+    ft_lives_link(&lives, &file, B, ++now_ns);
+    assert_int_equal(ft_lives_find(&lives, B, now_ns)->birth, birth);
+    assert_int_equal(lives.inodes_room, 0);
 }
 
 static void a_renamed_folder_takes_what_is_below(void **state)
@@ -182,6 +221,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(exchanged_files_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_open_before_the_removal_is_of_the_file_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_makes_a_file_finds_a_new_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_another_process_used_since_is_not_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_exact_birth_is_not_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_renamed_folder_takes_what_is_below, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_do_not_grow_past_their_size, set_up, tear_down),
     };

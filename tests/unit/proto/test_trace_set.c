@@ -332,10 +332,25 @@ static void one_inode_below_many_mounts_of_one_host(void **state)
 static void one_inode_of_files_born_one_after_the_other(void **state)
 {
     const char *paths[] = {path_of("births.flow")};
+    const uint64_t time_ns = UINT64_C(5) << 32;
     const struct {
         uint64_t inode, birth;
         uint32_t same_as; // the first id of that file
-    } files[] = {{1, 0, 1}, {1, 7, 1}, {1, 8, 3}, {1, 7, 1}, {2, 0, 5}, {3, 9, 6}, {1, 0, 1}, {3, 0, 6}};
+    } files[] = {{1, 0, 1},
+                 {1, 7, 1},
+                 {1, 8, 3},
+                 {1, 7, 1},
+                 {2, 0, 5},
+                 {3, 9, 6},
+                 {1, 0, 1},
+                 {3, 0, 6},
+                 {4, ft_birth_of_time(time_ns + 7), 9}, // of a process that did not know more
+                 {4, ft_birth_of_generation(time_ns, 3), 9},
+                 {4, ft_birth_of_generation(time_ns, 4), 11},
+                 {4, ft_birth_of_time(time_ns), 9},
+                 {4, ft_birth_of_time(time_ns * 2), 13},
+                 {4, 0, 9},
+                 {4, ft_birth_of_generation(time_ns, 3), 9}};
     const uint32_t count = sizeof(files) / sizeof(files[0]);
     struct ft_trace_header header = full_header();
     struct ft_trace_file file = {.kind = FT_FILE_KIND_REGULAR, .dev = 1};
@@ -359,7 +374,7 @@ static void one_inode_of_files_born_one_after_the_other(void **state)
     write_file("births.flow", made.data, made.len);
     free(made.data);
     assert_int_equal(ft_trace_set_open(paths, 1, NULL, &set, NULL), 0);
-    assert_int_equal(ft_trace_set_file_count(set), 4);
+    assert_int_equal(ft_trace_set_file_count(set), 7);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < count; k++)
             assert_int_equal(ft_trace_set_file_of(set, 0, i + 1) == ft_trace_set_file_of(set, 0, k + 1),
