@@ -207,7 +207,7 @@ static void tell_coverage(struct ft_doctor *doctor, const struct ft_job *job)
 /* No event: the reason, where no other line gives it. */
 static void tell_empty(struct ft_doctor *doctor, const struct ft_trace_set *set, const struct ft_job *job)
 {
-    if (job->emitted > 0 || job->stored > 0 || doctor->problem_count > 0) {
+    if (job->emitted > 0 || job->stored > 0 || doctor->problem_count > 0 || ft_trace_set_is_limited(set)) {
         return;
     }
     if (ft_trace_set_process_count(set) == 0) {
@@ -249,7 +249,7 @@ static void explain(struct ft_doctor *doctor, const struct ft_trace_set *set)
     ft_doctor_trace_settings(doctor, set, has_files(&scan));
     tell_empty(doctor, set, &job);
     tell_coverage(doctor, &job);
-    if (doctor->problem_count == 0) {
+    if (doctor->problem_count == 0 && !ft_trace_set_is_limited(set)) {
         const char *sums = !job.profiled                   ? ""
                            : ft_trace_set_events(set) == 0 ? " as sums alone (mode profile)"
                                                            : ", some as sums alone (mode profile)";

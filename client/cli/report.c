@@ -151,6 +151,7 @@ void ft_report_open_rest(struct ft_trace_set *set)
     if (ft_trace_set_is_partial(set)) {
         warn_of_damage(set);
     }
+    warn_of_left_out(set, true);
 }
 
 static int open_and_warn(const struct ft_strings *operands, bool skip_files, struct ft_trace_set **out)

@@ -56,6 +56,8 @@ def test_a_copy_is_counted_once(tap, sound, how, other, first):
     for command in COMMANDS:
         done = harness.read_command(command, folder)
         assert done.returncode == 0 and done.stderr.count(b"a copy of") == 1, (command, done.stderr)
+    done = harness.read_command("diff", folder, folder)
+    assert done.returncode == 0 and done.stderr.count(b"a copy of") == 2, done.stderr
     done = harness.read_command("verify", folder)
     assert done.returncode == (0 if how == "whole" else 1), done.stdout  # what is wrong with a copy is told as of any file
     assert f"  note: a copy of {folder / kept}, which alone is read" in done.stdout.decode().splitlines()

@@ -71,6 +71,9 @@ def test_info_tells_the_severity(large):
 def test_doctor_names_the_limit_and_no_damage(large):
     done = read(LEAST, "doctor", "--trace", large)
     assert b"memory limit" in done.stdout and b"damage" not in done.stdout, done.stdout
+    assert b"attached" not in done.stdout and b"complete" not in done.stdout, done.stdout
+    assert b"is complete" not in read("1M", "doctor", "--trace", large).stdout
+    assert b"is complete" in harness.read_command("doctor", "--trace", large).stdout
 
 
 def test_damage_is_damage_at_the_limit_too(large, tap):
