@@ -98,7 +98,8 @@ static int leave_out_headless(struct ft_trace_set *set)
 
             if (k == i || !other->reader || !has_block_of(other->reader, headless->reader))
                 continue;
-            if (is_better(headless->reader, other->reader))
+            // What has no clock would be left out itself.
+            if (headless->reader->has_clock && is_better(headless->reader, other->reader))
                 rc = leave_out(set, other, headless->reader);
             else
                 rc = leave_out(set, headless, other->reader);
