@@ -29,6 +29,24 @@ static const struct ft_option options[] = {
     FT_OPTION_STATS(struct values, with_stats),
 };
 
+static void find_lived_on(struct ft_processes *processes)
+{
+    const struct ft_trace_set *set = processes->set;
+    processes->lived_on = ft_cli_alloc((ft_trace_set_process_count(set) + 1) * sizeof(*processes->lived_on));
+    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        size_t count;
+        const struct ft_trace_gap *gaps = ft_trace_reader_gaps(ft_trace_set_reader(set, r), &count);
+        for (size_t i = 0; i < count; i++) {
+            bool is_left = gaps[i].kind == FT_GAP_DAEMON_STOPPED || gaps[i].kind == FT_GAP_STILL_RUNNING;
+            uint32_t p =
+                is_left && gaps[i].process ? ft_trace_set_process_of(set, r, gaps[i].process) : FT_TRACE_SET_NONE;
+            if (p != FT_TRACE_SET_NONE && ft_trace_set_process(set, p)->reader == r) {
+                processes->lived_on[p] = true;
+            }
+        }
+    }
+}
+
 static void read_all(struct ft_processes *processes, const struct ft_where *where)
 {
     struct ft_progress progress;
@@ -50,6 +68,7 @@ static void read_all(struct ft_processes *processes, const struct ft_where *wher
     ft_job_read(&processes->job, processes->set, &processes->scan);
     processes->state = ft_state_of(processes->set, processes->scan.bad_blocks);
     ft_processes_sort(processes);
+    find_lived_on(processes);
 }
 
 static void release(struct ft_processes *processes)
@@ -58,6 +77,7 @@ static void release(struct ft_processes *processes)
         free(processes->sums);
         free(processes->times);
     }
+    free(processes->lived_on);
     free(processes->order);
     free(processes->depths);
     free(processes->groups);

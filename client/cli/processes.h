@@ -30,6 +30,7 @@ struct ft_processes {
     struct ft_process_sum *sums;   /* by process index: of all events, or of those that --where chose */
     struct ft_sweep_totals *times; /* by process index, of the same events */
     bool is_chosen;                /* the latter */
+    bool *lived_on;                /* by process index: the file that its last record is in ended before it did */
     uint32_t *order;               /* process indices, parents before children, in order of start among brothers */
     uint32_t *depths;              /* of order[i] */
     size_t count, shown;           /* shown: the first of these */

@@ -91,23 +91,9 @@ static char *indentation(uint32_t depth)
     return text;
 }
 
-/* Whether the file that a process's last record is in ended before it did, or lost sight of it. */
-static bool has_lived_on(const struct ft_trace_set *set, uint32_t p)
+static void exit_text(const struct ft_processes *processes, uint32_t p, char *text, size_t bytes)
 {
-    size_t count, reader = ft_trace_set_process(set, p)->reader;
-    const struct ft_trace_gap *gaps = ft_trace_reader_gaps(ft_trace_set_reader(set, reader), &count);
-    for (size_t i = 0; i < count; i++) {
-        bool is_left = gaps[i].kind == FT_GAP_DAEMON_STOPPED || gaps[i].kind == FT_GAP_STILL_RUNNING;
-        if (is_left && gaps[i].process && ft_trace_set_process_of(set, reader, gaps[i].process) == p) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void exit_text(const struct ft_trace_set *set, uint32_t p, char *text, size_t bytes)
-{
-    const struct ft_trace_process *record = ft_trace_set_process(set, p)->record;
+    const struct ft_trace_process *record = ft_trace_set_process(processes->set, p)->record;
     switch (record->exit) {
     case FT_EXIT_CODE:
         snprintf(text, bytes, "%d", record->exit_value);
@@ -121,7 +107,7 @@ static void exit_text(const struct ft_trace_set *set, uint32_t p, char *text, si
         snprintf(text, bytes, "exec");
         break;
     default:
-        snprintf(text, bytes, "%s", record->end_ns ? "?" : has_lived_on(set, p) ? "lived on" : "running");
+        snprintf(text, bytes, "%s", record->end_ns ? "?" : processes->lived_on[p] ? "lived on" : "running");
     }
 }
 
@@ -196,7 +182,7 @@ static void add_process(struct ft_table *table, const struct ft_processes *proce
     snprintf(text, sizeof(text), "%u", process->record->pid);
     ft_table_add(table, text);
     add_figures(table, processes, p);
-    exit_text(processes->set, p, text, sizeof(text));
+    exit_text(processes, p, text, sizeof(text));
     ft_table_add(table, text);
     if (shows_jobs) {
         add_job(table, &process->record->job);
