@@ -10,6 +10,7 @@
 
 #include "client/cli/cli.h"
 #include "client/cli/elf.h"
+#include "client/cli/read_memory.h"
 #include "client/cli/run_child.h"
 #include "client/cli/run_daemon.h"
 #include "client/cli/run_environment.h"
@@ -140,6 +141,7 @@ static void report(const struct values *values, const struct ft_run_paths *paths
     } else if (!values->is_quiet) {
         struct ft_summary_look look = {
             .title = paths->trace, .why_empty = why_untraceable(elf), .doctor = doctor, .top = 5};
+        ft_read_memory_forgive();
         ft_summary_show(&own, stderr, &look);
         if (paths->has_traces) {
             ft_cli_warn(

@@ -36,14 +36,32 @@ static bool is_size(const char *text, size_t *out)
     return true;
 }
 
-size_t ft_read_memory(void)
+/* What it says, or the default; NULL, or what is there that is no size. */
+static const char *look(size_t *bytes)
 {
     const char *text = getenv(variable);
-    size_t bytes = FT_TRACE_MEMORY_DEFAULT;
-    if (text && text[0] && !is_size(text, &bytes)) {
-        exit(ft_cli_fail("%s: '%s' is no size; a number with K, M or G is, such as 4G", variable, text));
+    *bytes = FT_TRACE_MEMORY_DEFAULT;
+    return text && text[0] && !is_size(text, bytes) ? text : NULL;
+}
+
+size_t ft_read_memory(void)
+{
+    size_t bytes;
+    const char *wrong = look(&bytes);
+    if (wrong) {
+        exit(ft_cli_fail("%s: '%s' is no size; a number with K, M or G is, such as 4G", variable, wrong));
     }
     return bytes;
+}
+
+void ft_read_memory_forgive(void)
+{
+    size_t bytes;
+    const char *wrong = look(&bytes);
+    if (wrong) {
+        ft_cli_warn("%s: '%s' is no size and was ignored; a number with K, M or G is, such as 4G", variable, wrong);
+        unsetenv(variable);
+    }
 }
 
 const char *ft_read_memory_advice(void)

@@ -109,3 +109,9 @@ def test_a_limit_that_is_no_size_is_refused(large, value):
     done = read(value, "summary", large)
     assert done.returncode == 1 and done.stdout == b""
     assert b"FLOWTAP_READ_MEMORY" in done.stderr and done.stderr.count(b"\n") == 1
+
+
+def test_a_limit_that_is_no_size_is_nothing_to_the_command_that_is_run(tap):
+    done = read("x", "run", "-o", tap.folder / "run", "--", "sh", "-c", "exit 7")
+    assert done.returncode == 7 and b"FLOWTAP_READ_MEMORY: 'x' is no size and was ignored" in done.stderr, done
+    assert b"\nProcesses " in done.stderr
