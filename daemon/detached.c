@@ -31,14 +31,16 @@ static uint64_t device_of_folder(const char *path)
 static bool is_mounted(uint64_t id)
 {
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
-    bool is_found = !mounts; // then it is not known
+    bool is_found = false;
     char *line = NULL;
     size_t room = 0;
+    if (!mounts)
+        return true; // that is not known
     while (!is_found && getline(&line, &room, mounts) > 0)
         is_found = strtoull(line, NULL, 10) == id;
+    is_found |= !feof(mounts); // nor is it here: it could not be read, or held
     free(line);
-    if (mounts)
-        fclose(mounts);
+    fclose(mounts);
     return is_found;
 }
 
