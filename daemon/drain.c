@@ -162,6 +162,12 @@ static void add_bytes(const struct ft_record_event *record, struct ft_event *eve
     event->has |= FT_HAS_BYTES;
 }
 
+// A client's own nanoseconds may be any number; sums and differences of two of these are still ones.
+static int64_t claimed_ns(uint64_t ns)
+{
+    return ns < INT64_MAX / 2 ? (int64_t)ns : INT64_MAX / 2;
+}
+
 void ft_drain_fill_event(struct ft_drain *drain, const struct ft_process *process, const struct ft_record_event *record,
                          struct ft_event *event)
 {
@@ -171,8 +177,8 @@ void ft_drain_fill_event(struct ft_drain *drain, const struct ft_process *proces
         start_ns =
             record->duration_ticks ? ft_clock_view_ns(drain->view, record->end_ticks - record->duration_ticks) : end_ns;
     } else {
-        end_ns = (int64_t)record->end_ticks;
-        start_ns = (int64_t)(record->end_ticks - record->duration_ticks);
+        end_ns = claimed_ns(record->end_ticks);
+        start_ns = end_ns - claimed_ns(record->duration_ticks);
     }
     event->start_ns = start_ns;
     event->dur_ns = end_ns > start_ns ? end_ns - start_ns : 0;

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "daemon/drain.h"
 #include "private_fixture.h"
 #include "proto/calls.h"
 
@@ -132,6 +133,23 @@ static void test_a_claimed_start_is_a_number_whatever_is_claimed(void **state)
     ft_clock_fini(&pairs);
 }
 
+static void test_claimed_times_are_numbers_whatever_is_claimed(void **state)
+{
+    (void)state;
+    static const uint64_t claims[] = {0, 1, INT64_MAX, UINT64_C(1) << 63, (UINT64_C(1) << 63) + 5, UINT64_MAX};
+    const struct ft_process process = {.clock = FT_CLOCK_MONOTONIC_NS};
+    struct ft_drain drain = {0};
+    for (size_t i = 0; i < 36; i++) {
+        const struct ft_record_event record = {.end_ticks = claims[i / 6], .duration_ticks = claims[i % 6]};
+        struct ft_event event = {0};
+        int64_t end_ns, since_begin_ns;
+        ft_drain_fill_event(&drain, &process, &record, &event);
+        assert_true(event.dur_ns >= 0);
+        assert_false(__builtin_add_overflow(event.start_ns, event.dur_ns, &end_ns));
+        assert_false(__builtin_sub_overflow(end_ns, INT64_MAX / 2, &since_begin_ns)); // of who watches
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +157,7 @@ int main(void)
         cmocka_unit_test(test_a_segment_that_contradicts_itself_is_cut_off_and_counted),
         cmocka_unit_test(test_nonsense_on_the_socket_is_refused),
         cmocka_unit_test(test_a_claimed_start_is_a_number_whatever_is_claimed),
+        cmocka_unit_test(test_claimed_times_are_numbers_whatever_is_claimed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
