@@ -197,7 +197,7 @@ def test_a_spool_that_is_read_only_for_a_while(tap):
     job = Job(tap, daemon, "one")
     job.stage()
     harness.wait_until("it to be told", lambda: counters(daemon)["disk_full"] > 0)
-    assert harness.call(["umount", spool]).returncode == 0
+    harness.wait_until("the mount to be free", lambda: harness.call(["umount", spool]).returncode == 0)
     job.stage()
     harness.wait_until("the file", lambda: list(spool.rglob("*.flow")))
     job.stage()
