@@ -73,10 +73,13 @@ int ft_access_open_folder(const char *path, const char *spool)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    if (fstat(fd, &status) == 0 && stat(spool, &of_spool) == 0 && !(status.st_mode & S_IWOTH) &&
-        (status.st_uid == geteuid() || status.st_uid == of_spool.st_uid))
+    int r = fstat(fd, &status) < 0 || stat(spool, &of_spool) < 0 ? -errno : 0;
+    bool is_ours = r == 0 && (status.st_uid == geteuid() || status.st_uid == of_spool.st_uid);
+    if (is_ours && !(status.st_mode & S_IWOTH))
         return fd;
     close(fd);
+    if (r < 0)
+        return r;
     ft_log_limited(FT_LOG_ERR, "%s: is neither the daemon's nor the spool's owner's, or all may write to it: not used",
                    path);
     return -EPERM;
