@@ -14,7 +14,6 @@ enum ft_status {
     FT_STATUS_DONE = 0,
     FT_STATUS_FAILED = 1,
     FT_STATUS_USAGE = 2,
-    FT_STATUS_UNCHECKED = 3, /* nothing wrong was found, but not all could be looked at */
 };
 
 /* The name that stands in front of messages, such as "flowtap summary"; static storage. */

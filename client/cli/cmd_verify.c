@@ -311,9 +311,8 @@ static int judge(const struct output *output, const char *path)
         return ft_cli_fail("%s: damaged; what is whole can still be read by the other commands", path);
     }
     if (output->is_partial) {
-        ft_cli_fail("%s: no damage was found, but not all could be checked: %s (%s)", path,
-                    ft_problem_text(FT_PROBLEM_LIMIT), ft_read_memory_advice());
-        return FT_STATUS_UNCHECKED;
+        return ft_cli_fail("%s: no damage was found, but not all could be checked: %s (%s)", path,
+                           ft_problem_text(FT_PROBLEM_LIMIT), ft_read_memory_advice());
     }
     return FT_STATUS_DONE;
 }
