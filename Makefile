@@ -299,6 +299,7 @@ install: all
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
 	install -m 644 systemd/flowtap.sysusers $(DESTDIR)$(SYSUSERSDIR)/flowtap.conf
 	install -m 644 systemd/flowtap.tmpfiles $(DESTDIR)$(TMPFILESDIR)/flowtap.conf
+	sed 's|/usr/local/lib|$(LIBDIR)|' etc/apptainer-flowtap.conf > $(DESTDIR)$(SYSCONFDIR)/flowtap/apptainer-flowtap.conf
 	# A configuration that somebody edited stays; the new one is laid beside it.
 	if [ -e $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf ]; then \
 		cmp -s etc/flowtapd.conf $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf || \
@@ -318,7 +319,7 @@ uninstall:
 		$(addprefix $(DESTDIR)$(MANDIR)/man3/,$(notdir $(MAN3))) $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN8)))
 	rm -f $(addprefix $(DESTDIR)$(UNITDIR)/,$(UNITS:.in=))
 	rm -f $(DESTDIR)$(SYSUSERSDIR)/flowtap.conf $(DESTDIR)$(TMPFILESDIR)/flowtap.conf
-	rm -f $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf.new
+	rm -f $(addprefix $(DESTDIR)$(SYSCONFDIR)/flowtap/,flowtapd.conf.new apptainer-flowtap.conf)
 	if cmp -s etc/flowtapd.conf $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf; then \
 		rm -f $(DESTDIR)$(SYSCONFDIR)/flowtap/flowtapd.conf; fi
 

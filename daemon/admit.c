@@ -99,12 +99,12 @@ int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max)
     if (seals < 0 || (seals & SEALS) != SEALS || flags < 0 || (flags & O_ACCMODE) != O_RDWR)
         return -EBADMSG;
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size != bytes ||
-        bytes < FT_SEGMENT_BYTES_MIN || bytes > bytes_max)
+        bytes < FT_SEGMENT_BYTES_MIN)
         return -EBADMSG;
     // Huge pages would be taken by our fallocate in steps of 2 MiB and more.
     if (fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
         return -EBADMSG;
-    return 0;
+    return bytes > bytes_max ? -EFBIG : 0;
 }
 
 int ft_admit_create(int fd, uint64_t bytes, const struct ucred *peer, struct ft_process **out)
@@ -294,10 +294,10 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
 {
     uint64_t bytes_max = (uint64_t)daemon->config.max_segment_bytes;
     FT_TEST_POINT(received);
-    if (ft_admit_check_memory(message->fd, message->attach.segment_bytes, bytes_max) < 0)
-        return -EBADMSG;
     struct ft_process *process;
-    int r = ft_admit_create(message->fd, message->attach.segment_bytes, peer, &process);
+    int r = ft_admit_check_memory(message->fd, message->attach.segment_bytes, bytes_max);
+    if (r == 0)
+        r = ft_admit_create(message->fd, message->attach.segment_bytes, peer, &process);
     if (r < 0)
         return r;
     process->arrival = arrival;
@@ -316,6 +316,7 @@ static int admit_segment(struct ft_daemon *daemon, int socket_fd, const struct f
 void ft_admit_note_refused(struct ft_daemon *daemon, const struct ucred *peer, int error)
 {
     const char *reason = error == -EBADMSG || error == -EEXIST ? "what it sent is no segment that the daemon takes"
+                         : error == -EFBIG                     ? "its segment is larger than max_segment"
                          : error == -EMFILE                    ? NO_DESCRIPTOR
                          : error == -ENOMEM                    ? "the daemon had no memory for another process"
                                                                : "the daemon had no room for another job or process";
@@ -324,11 +325,12 @@ void ft_admit_note_refused(struct ft_daemon *daemon, const struct ucred *peer, i
                          FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(peer->uid), .pid = (uint32_t)peer->pid),
                          "process %d (user %u): not admitted: %s", (int)peer->pid, peer->uid,
                          error == -EBADMSG  ? "what it sent is no segment"
+                         : error == -EFBIG  ? "its segment is larger than max_segment: raise it"
                          : error == -EUSERS ? "no room for another job: raise max_jobs or max_jobs_per_user"
                                             : strerror(-error));
     if (error == -EBADMSG || error == -EEXIST)
         ft_status_add(&daemon->status, refused_memory, 1);
-    else if (error == -EUSERS)
+    else if (error == -EUSERS || error == -EFBIG)
         ft_status_add(&daemon->status, refused_limit, 1);
     else
         ft_status_add(&daemon->status, refused_own, 1);

@@ -48,10 +48,9 @@ void ft_successor_add(struct ft_daemon *daemon, int fd, const char *name)
     list[successor->stored_count++] = stored;
 }
 
-// What is no segment by now is known to its process's record alone.
+// What is no segment by now is known to its process's record alone. A lower max_segment is for who comes then.
 static void check_memory(struct ft_successor *successor)
 {
-    uint64_t bytes_max = (uint64_t)successor->daemon->config.max_segment_bytes;
     for (size_t i = 0; i < successor->stored_count; i++) {
         struct ft_stored *stored = &successor->stored[i];
         struct stat status;
@@ -59,7 +58,7 @@ static void check_memory(struct ft_successor *successor)
         if (statx(stored->fd, "", AT_EMPTY_PATH, STATX_BTIME, &birth) == 0 && birth.stx_mask & STATX_BTIME)
             stored->born_ns = birth.stx_btime.tv_sec * INT64_C(1000000000) + birth.stx_btime.tv_nsec;
         if (fstat(stored->fd, &status) == 0 &&
-            ft_admit_check_memory(stored->fd, (uint64_t)status.st_size, bytes_max) == 0)
+            ft_admit_check_memory(stored->fd, (uint64_t)status.st_size, UINT64_MAX) == 0)
             continue;
         close(stored->fd);
         stored->fd = -1;

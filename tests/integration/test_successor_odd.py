@@ -13,6 +13,7 @@ import pytest
 import harness
 import manager
 import traced
+from test_status import status
 from test_successor import Load, check_exactly_once, flow_files, size_of, stored
 
 
@@ -237,3 +238,17 @@ def test_what_is_held_of_more_jobs_than_there_may_be_by_now(tap, setting, attach
     assert len(trace.processes()) == attached
     assert sum(gap["count"] for gap in trace.gaps("not_admitted")) == 2 - attached
     assert (attached == 2) == ("no room for another job" not in daemon.log())
+
+
+@pytest.mark.parametrize("setting", ["max_segment=1M", "max_processes=1", "max_processes_per_user=1", "max_jobs_per_user=1",
+                                     "max_user_memory=0", "max_user_jobs_memory=1M", "max_stored=0"])
+def test_a_lower_limit_is_for_who_comes_then(tap, setting):
+    daemon = manager.Manager(tap, "block_age=50ms").start()
+    held = [daemon.spawn(["sh", "-c", "read line; echo > /dev/null"], stdin=subprocess.PIPE, env={"FLOWTAP_JOB": job}) for job in "ab"]
+    harness.wait_until("both to be held", lambda: status(daemon.socket)["gauges"]["segments_stored"] == 2)
+    daemon.settings = (*daemon.settings, setting)
+    daemon.restart()
+    for one in held:
+        one.communicate(b"\n")
+    trace = daemon.stop()
+    assert trace.gaps() == [] and len(trace.processes()) == 2

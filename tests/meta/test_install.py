@@ -56,6 +56,12 @@ def test_the_units_name_the_installed_daemon(prefix):
         assert f"{prefix}/bin/flowtapd --write-policy\n" in text and not re.search("@[A-Z]+@", text), unit
 
 
+def test_images_have_the_library_and_the_socket_where_they_are(prefix):
+    bound = re.findall(r"^bind path = (\S+)$", (prefix / "etc/flowtap/apptainer-flowtap.conf").read_text(), re.M)
+    assert bound[0] == str(prefix / "lib/libflowtap-preload.so") and (prefix / "lib/libflowtap-preload.so").is_file()
+    assert bound[1:] == [os.path.dirname(path) for path in re.findall(r"^#socket = (.*)$", tree.text("etc/flowtapd.conf"), re.M)]
+
+
 def settings(text, key):
     return [line.split("=", 1)[1] for line in text.splitlines() if line.startswith(key + "=")]
 
