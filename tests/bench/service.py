@@ -42,24 +42,26 @@ def wait_written(machine, attached):
 
 
 def spawn(machine, path, child_environment):
-    machine.call("runuser", "-u", "alice", "--", "/flowtap/tests/bench/spawn", PROCESSES, "/bin/true",
-                 env={"PATH": path, "FT_BENCH_CHILD_ENV": child_environment})
+    """The median time of one, µs."""
+    done = machine.call("runuser", "-u", "alice", "--", "/flowtap/tests/bench/spawn", PROCESSES, "/bin/true",
+                        env={"PATH": path, "FT_BENCH_CHILD_ENV": child_environment})
+    return float(done.stdout.split()[1])
 
 
 def measure(machine, path, repeats):
     """µs of each run's processes: of flowtapd, of PID 1 above what it has to do untraced."""
     machine.call("systemctl", "start", "flowtapd.service")
     daemon, manager = main_pid(machine, "flowtapd.service"), machine.leader
-    runs = {"flowtapd": [], "PID 1": [], "both": []}
+    runs = {"flowtapd": [], "PID 1": [], "both": [], "spawn to wait, wall time": []}
     for done in range(1, repeats + 1):
         marks = []
         for child_environment, attached in (("", 0), (TRACED, done * PROCESSES)):
             before = processor_seconds(daemon), processor_seconds(manager)
-            spawn(machine, path, child_environment)
+            took = spawn(machine, path, child_environment)
             wait_written(machine, attached)
             marks.append([after - b for after, b in zip((processor_seconds(daemon), processor_seconds(manager)), before)])
         of_daemon, of_manager = marks[1][0], max(0, marks[1][1] - marks[0][1])
-        for name, seconds in zip(runs, (of_daemon, of_manager, of_daemon + of_manager)):
+        for name, seconds in zip(runs, (of_daemon, of_manager, of_daemon + of_manager, took * PROCESSES / 1e6)):
             runs[name].append(seconds / PROCESSES * 1e6)
     return runs
 

@@ -6,6 +6,7 @@ one and two may run at a time. It has a cgroup2 hierarchy whatever this system h
 """
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import pathlib
@@ -25,6 +26,7 @@ PACKAGES = ("systemd", "systemd-sysv", "dbus")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 MAKE_S = 900
 BOOT_S = 180
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000  # linux/ptrace.h, linux/wait.h
 
 # The mounts are the shell's alone, and end with it. Its cgroup is one below ours: systemd-nspawn makes two in that.
 START = r"""
@@ -212,6 +214,26 @@ class Machine:
         return subprocess.Popen(command, cwd="/", env={"PATH": PATH}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 start_new_session=True)
 
+    def outer_pid(self, pid):
+        """As it is numbered here: a child of the machine's first process."""
+        for child in pathlib.Path(f"/proc/{self.leader}/task/{self.leader}/children").read_text().split():
+            if re.search(rf"^NSpid:.*\s{pid}$", pathlib.Path(f"/proc/{child}/status").read_text(), re.M):
+                return int(child)
+        raise AssertionError(f"{pid} is no child of the first process")
+
+    @contextlib.contextmanager
+    def held_thread(self, pid):
+        """The first thread of that process stands still, its others go on."""
+        ptrace, outer = ctypes.CDLL(None, use_errno=True).ptrace, self.outer_pid(pid)
+        ptrace.argtypes = [ctypes.c_long] * 4
+        assert ptrace(PTRACE_SEIZE, outer, 0, 0) == 0 and ptrace(PTRACE_INTERRUPT, outer, 0, 0) == 0, os.strerror(ctypes.get_errno())
+        os.waitpid(outer, WALL)
+        try:
+            yield
+        finally:
+            if ptrace(PTRACE_DETACH, outer, 0, 0) < 0:
+                os.waitpid(outer, WALL)  # it has died: its parent is told behind us
+
     def show(self, unit, key):
         return self.text("systemctl", "show", "--value", "-p", key, unit)
 
@@ -258,11 +280,8 @@ def installed(folder):
 
 def begin_service(machine):
     """What the guide in README.md says after `make install`."""
-    machine.call("systemd-sysusers")
-    machine.call("systemd-tmpfiles", "--create")
-    machine.call("systemctl", "daemon-reload")
-    machine.call("flowtapd", "--check")
-    machine.call("systemctl", "enable", "--now", "flowtapd.socket")
+    guide = (harness.REPO / "README.md").read_text(encoding="utf-8")
+    machine.call("sh", "-euc", re.search(r"^```sh\nmake install PREFIX=/usr .*?\n(.*?)^```$", guide, re.M | re.S)[1])
 
 
 def add_user(machine, name):

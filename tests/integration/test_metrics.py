@@ -41,6 +41,17 @@ def test_the_file_says_what_status_says(tap):
     assert not list(tap.folder.glob("flowtap.prom.*")), "no half of a file stays"
 
 
+def test_who_reads_it_meanwhile_has_all_of_one_file(tap):
+    path = tap.folder / "flowtap.prom"
+    daemon = tap.daemon(f"metrics_file={path}", "metrics_interval=1s")
+    harness.wait_until("the first file", path.exists)
+    with open(path) as old:
+        text = path.read_text()
+        harness.wait_until("the next one in its place", lambda: os.stat(path).st_ino != os.fstat(old.fileno()).st_ino)
+        assert old.read() == text and families_of(path)
+    daemon.stop(check=False)
+
+
 def test_a_file_that_cannot_be_written_disturbs_nothing(tap):
     daemon = tap.daemon(f"metrics_file={tap.folder}/absent/flowtap.prom", "metrics_interval=1s")
     daemon.call([harness.program("touch_all"), "a"], cwd=tap.work)

@@ -123,6 +123,8 @@ def test_a_job_finished_command_has_no_capability(service):
     service.configure(f"job_linger = 10ms\nsession_linger = 10ms\njob_finished_command = cat /proc/self/status >{SPOOL}/said\n")
     service.traced("alice", "true", env={"FLOWTAP_JOB": "hooked"})
     harness.wait_until("the command", lambda: service.status()["counters"]["hooks_done"] == 1)
+    done, = service.journal(FLOWTAP_JOB="hooked")
+    assert done["FLOWTAP_UID"] == service.machine.text("id", "-u", "alice") and "job_finished_command done" in done["MESSAGE"]
     said = service.machine.text("cat", f"{SPOOL}/said")
     for line in ("CapEff", "CapPrm", "CapAmb"):
         assert capabilities(said, line) == 0, line
@@ -271,7 +273,8 @@ def test_the_watchdog_restarts_a_loop_that_stands_still(service):
     harness.wait_until("the load to be held", lambda: service.held() >= 3)
     wait_events(service, 100)
     pid = service.pid()
-    service.machine.call("systemctl", "kill", "--kill-who=main", "--signal=STOP", "flowtapd.service")
+    with service.machine.held_thread(pid):
+        harness.wait_until("the manager to notice", lambda: service.state() != "active")
     service.wait_new(pid)
     wait_events(service, 100)
     wrote = load.stop()
@@ -369,3 +372,29 @@ def test_doctor_finds_nothing_wrong(service):
     done = service.machine.run("flowtap", "doctor", "--json", user="alice", check=False)
     found = json.loads(done.stdout)
     assert done.returncode == 0 and found["problems"] == 0, found
+
+
+def test_a_user_lists_watches_and_fetches_its_own_job(service):
+    """All that a question takes is allowed by the hardened unit."""
+    service.configure("job_linger = 10ms\n")
+    service.traced("alice", *hammer(1, 10), env={"FLOWTAP_JOB": "mine"})
+    def listed(user):
+        told = json.loads(service.machine.run("flowtap", "jobs", "--json", user=user).stdout)["jobs"]
+        return [(job["job"], job["state"], job["events"]) for job in told]
+    harness.wait_until("the job to end", lambda: listed("alice") == [("mine", "finished", 12)])
+    assert listed("bob") == []
+    service.machine.run("flowtap", "top", "--json", "--count", "1", user="alice")
+    service.machine.run("flowtap", "fetch", "mine", "-o", "/tmp/fetched", user="alice")
+    summary = json.loads(service.machine.run("flowtap", "summary", "--json", "/tmp/fetched", user="alice").stdout)
+    assert summary["events"] == 12 and not summary["partial"]
+    assert service.machine.run("flowtap", "fetch", "mine", "-o", "/tmp/stolen", user="bob", check=False).returncode == 1
+
+
+def test_who_brings_more_than_max_segment_is_told_what_to_raise(service):
+    service.configure("max_segment = 1M\n")
+    said = service.traced("bob", "sh", "-c", "FLOWTAP=1 /flowtap/tests/programs/hammer 1 10 & echo $!; wait", env={"FLOWTAP": "0"})
+    told, = harness.wait_until("the message", lambda: service.journal(FLOWTAP_PID=said.stdout.decode().strip()))
+    assert told["MESSAGE_ID"] == MESSAGES["REFUSED"] and "larger than max_segment: raise it" in told["MESSAGE"]
+    assert service.status()["counters"]["refused_limit"] == 1
+    gap, = service.stop().gaps("not_admitted")
+    assert gap["count"] == 1 and "max_segment" in gap["reason"]
