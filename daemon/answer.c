@@ -134,6 +134,11 @@ static void add_troubles(struct answer *answer, struct ft_daemon *daemon, int64_
         snprintf(answer->troubles[answer->message.n_troubles++], TROUBLE_BYTES,
                  "%.300s: %s; events are counted, not stored: make room, or set spool_dir to another folder",
                  daemon->config.spool_dir, strerror(atomic_load(&daemon->status.write_error)));
+    int64_t no_memory_ns = atomic_load(&daemon->status.no_memory_ns);
+    if (no_memory_ns && now_ns - no_memory_ns < TROUBLE_NS)
+        snprintf(
+            answer->troubles[answer->message.n_troubles++], TROUBLE_BYTES,
+            "no memory for a block of events; they are counted, not stored (daemon_limit): raise the daemon's limit");
     if (daemon->process_count >= (uint64_t)daemon->config.max_processes)
         snprintf(answer->troubles[answer->message.n_troubles++], TROUBLE_BYTES,
                  "%u processes are attached: more are not traced; raise max_processes", daemon->process_count);

@@ -31,6 +31,7 @@ struct ft_piece {
     uint8_t state;     // enum ft_chunk_state, read before the copy
     bool has_holes;
     bool has_names;       // there are DEFINE or TAGS records in it
+    uint64_t dropped[2];  // slots whose events found no room in the block: they are counted, whatever becomes of it
     uint64_t until_ticks; // what ends later may have come after something that is not in the batch
 };
 

@@ -122,11 +122,11 @@ void ft_block_cut_off(struct ft_job *job, struct ft_process *process, enum ft_ca
 }
 
 // Rows of pieces [from, to) did not reach the file: their totals do.
-static void count_as_lost(struct ft_drain *drain, struct ft_batch *batch, size_t from, size_t to)
+static void count_as_lost(struct ft_drain *drain, struct ft_batch *batch, size_t from, size_t to, enum ft_cause cause)
 {
     struct ft_drain lost = *drain;
     lost.no_rows = lost.is_replay = true;
-    lost.cause = FT_CAUSE_DISK_FULL;
+    lost.cause = cause;
     for (size_t i = from; i < to; i++) {
         struct ft_piece *piece = &batch->pieces[i];
         uint16_t end = piece->end, reached = piece->to;
@@ -191,17 +191,27 @@ static int end_blocks(struct ft_job *job, struct ft_drain *drain, size_t from, s
     return r;
 }
 
-// Rows, sums, or news alone, into the file. -errno: rows and sums are lost.
-static int write_rows(struct ft_job *job, struct ft_drain *drain, size_t from, size_t to)
+static void note_no_memory(struct ft_job *job, int64_t now_ns)
+{
+    atomic_store(&job->daemon->status.no_memory_ns, now_ns);
+    ft_log_limited_about(FT_LOG_ERR, FT_LOG_ABOUT(.job = job->identity.job, FT_LOG_USER(job->uid)),
+                         "job %s: no memory for a block: its events are counted, not stored", job->key);
+}
+
+// Rows, sums, or news alone, into the file. -errno: rows and sums are lost, by *cause.
+static int write_rows(struct ft_job *job, struct ft_drain *drain, size_t from, size_t to, enum ft_cause *cause)
 {
     uint64_t rows = ft_trace_writer_rows(drain->writer), rows_lost;
     uint64_t events = rows + ft_trace_writer_profiled(drain->writer);
     int r = end_blocks(job, drain, from, to);
     FT_TEST_POINT(block_built);
-    if (r < 0)
+    *cause = r < 0 ? FT_CAUSE_DAEMON_LIMIT : FT_CAUSE_DISK_FULL;
+    if (r < 0) {
         ft_trace_writer_drop_rows(drain->writer);
-    else
+        note_no_memory(job, drain->now_ns);
+    } else {
         r = ft_storage_write(&job->storage, job, drain->now_ns, &rows_lost);
+    }
     FT_TEST_POINT(block_written);
     if (r < 0 || !events)
         return r;
@@ -218,9 +228,10 @@ static void flush_rows(struct ft_job *job, struct ft_drain *drain, size_t from, 
     struct ft_batch *batch = &job->batch;
     uint64_t rows = drain->writer ? ft_trace_writer_rows(drain->writer) + ft_trace_writer_profiled(drain->writer) : 0;
     bool has_news = put_news(drain, batch, from, to);
-    int r = rows || (has_news && !drain->no_rows) ? write_rows(job, drain, from, to) : 0;
+    enum ft_cause cause;
+    int r = rows || (has_news && !drain->no_rows) ? write_rows(job, drain, from, to, &cause) : 0;
     if (r < 0 && rows)
-        count_as_lost(drain, batch, from, to);
+        count_as_lost(drain, batch, from, to, cause);
     for (size_t i = from; i < to; i++) {
         struct ft_piece *piece = &batch->pieces[i];
         piece->process->stored += piece->process->rows_pending;

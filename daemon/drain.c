@@ -372,9 +372,14 @@ int ft_drain_piece(struct ft_drain *drain, struct ft_piece *piece)
             piece->to++;
             continue;
         }
-        int r = take_record(drain, line, piece, record, (unsigned)slots);
-        if (r)
-            return r < 0 ? r : FT_DRAIN_DONE;
+        uint64_t bit = UINT64_C(1) << (piece->to & 63), *dropped = &piece->dropped[piece->to >> 6 & 1];
+        uint64_t before = process->dropped[FT_CAUSE_DAEMON_LIMIT];
+        if (!drain->is_replay || !(*dropped & bit)) {
+            int r = take_record(drain, line, piece, record, (unsigned)slots);
+            if (r)
+                return r < 0 ? r : FT_DRAIN_DONE;
+        }
+        *dropped |= process->dropped[FT_CAUSE_DAEMON_LIMIT] != before ? bit : 0;
         may_be_plain = is_plain(drain, process, line);
         piece->to = (uint16_t)(piece->to + slots);
     }

@@ -37,6 +37,7 @@
 struct ft_status {
     _Atomic int64_t write_failed_ns; // of the last write that failed, CLOCK_MONOTONIC; 0: none did
     _Atomic int write_error;
+    _Atomic int64_t no_memory_ns; // of the last block for which there was none; 0: there always was
 #define X(name, help) _Atomic uint64_t name;
     FT_STATUS_COUNTERS(X)
 #undef X
