@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The order in which blocks are taken: by their ends, the last one first; those of one host in the reverse order of its
- * files and blocks, so that what a thread did comes from its last event to its first. A block's end counts as that of a
- * block before it in its host where that is later.
+ * The order in which blocks are taken: by their ends, the last one first; those of one job on a host in the reverse order
+ * of its files and blocks, so that what a thread did comes from its last event to its first. A block's end counts as that
+ * of a block before it in its job where that is later. (Not in its host: a folder of many jobs, whose parts are beside each
+ * other in the set, would come in one piece, and all of its intervals would be pending.)
  */
 #ifndef FT_CLI_ANALYSIS_SCAN_ORDER_H
 #define FT_CLI_ANALYSIS_SCAN_ORDER_H
