@@ -71,6 +71,7 @@ extern const struct ft_config_key ft_config_keys[FT_CONFIG_KEYS];
 struct ft_config_report {
     unsigned errors, odd;
     void (*tell)(bool is_error, const char *text); // NULL: nobody wants to know
+    bool only_check;                               // no daemon begins, whose own words tell the rest
 };
 
 // Why one value was refused: one line, without the file's name.

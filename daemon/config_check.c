@@ -120,7 +120,7 @@ static void check_path(const struct ft_config *config, enum ft_config_id id, con
     const char *origin = config->values[id].origin, *name = ft_config_keys[id].name;
     size_t bytes = strlen(path);
     struct stat status;
-    if (!origin || !*path)
+    if (!origin || !*path || (origin[0] == '-' && !report->only_check))
         return;
     bool is_relative = path[0] != '/';
     if (is_relative && origin[0] != '-') {

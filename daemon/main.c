@@ -16,7 +16,7 @@
 // Nothing, or what is wrong, line by line. What is odd only does not keep the daemon from starting.
 static int load(const struct ft_options *options, struct ft_config *config)
 {
-    struct ft_config_report report = {.tell = ft_log_config};
+    struct ft_config_report report = {.tell = ft_log_config, .only_check = options->only_check};
     int r = ft_options_load(options, config, &report);
     return r < 0 || (options->only_check && report.odd) ? 1 : 0;
 }
