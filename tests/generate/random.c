@@ -29,16 +29,13 @@ static uint32_t any_file(struct gen_trace *trace, uint64_t bits)
     return bits % 5 ? gen_data_file(trace, bits / 5 % trace->file_count) : trace->specials[bits / 5 % OTHERS];
 }
 
-static void transfer(struct gen_trace *trace, struct gen_thread *thread, uint64_t bits)
+// Some size at some place, of which now and then a third is moved alone.
+static struct ft_event transfer_of(uint64_t bits, uint16_t call)
 {
-    static const uint16_t calls[] = {FT_CALL_ID_read,     FT_CALL_ID_pread64, FT_CALL_ID_write,
-                                     FT_CALL_ID_pwrite64, FT_CALL_ID_fread,   FT_CALL_ID_copy_file_range,
-                                     FT_CALL_ID_fclose,   FT_CALL_ID_sendfile};
-    static const int64_t medians[] = {0, 10, 1000, 50000, 20000000};
     int64_t size = (int64_t)(bits >> 8 & 0x3fff), got = bits >> 24 & 3 ? size : size / 3;
-    struct ft_event event = {
-        .call = calls[bits & 7],
-        .file = any_file(trace, bits >> 40),
+
+    return (struct ft_event){
+        .call = call,
         .fd = 4,
         .size = size,
         .offset = (int64_t)(bits >> 30 & 0xfff) * 512,
@@ -46,7 +43,17 @@ static void transfer(struct gen_trace *trace, struct gen_thread *thread, uint64_
         .bytes = (uint64_t)got,
         .has = FT_HAS_SIZE | FT_HAS_OFFSET | FT_HAS_BYTES,
     };
+}
 
+static void transfer(struct gen_trace *trace, struct gen_thread *thread, uint64_t bits)
+{
+    static const uint16_t calls[] = {FT_CALL_ID_read,     FT_CALL_ID_pread64, FT_CALL_ID_write,
+                                     FT_CALL_ID_pwrite64, FT_CALL_ID_fread,   FT_CALL_ID_copy_file_range,
+                                     FT_CALL_ID_fclose,   FT_CALL_ID_sendfile};
+    static const int64_t medians[] = {0, 10, 1000, 50000, 20000000};
+    struct ft_event event = transfer_of(bits, calls[bits & 7]);
+
+    event.file = any_file(trace, bits >> 40);
     if (event.call == FT_CALL_ID_copy_file_range || event.call == FT_CALL_ID_sendfile)
         event.file2 = any_file(trace, bits >> 50);
     gen_emit(trace, thread, event, medians[(bits >> 26) % 5]);
@@ -57,19 +64,9 @@ static void request(struct gen_trace *trace, struct gen_thread *thread, uint64_t
 {
     uint32_t file = any_file(trace, bits >> 40);
     bool is_write = bits & 1;
-    int64_t size = (int64_t)(bits >> 8 & 0x3fff), got = bits >> 24 & 3 ? size : size / 3;
-    struct ft_event event = {
-        .call = bits & 2 ? FT_CALL_ID_aio_return : FT_CALL_ID_aio_return64,
-        .file = is_write ? 0 : file,
-        .file2 = is_write ? file : 0,
-        .fd = 4,
-        .size = size,
-        .offset = (int64_t)(bits >> 30 & 0xfff) * 512,
-        .result = got,
-        .bytes = (uint64_t)got,
-        .has = FT_HAS_SIZE | FT_HAS_OFFSET | FT_HAS_BYTES,
-    };
+    struct ft_event event = transfer_of(bits, bits & 2 ? FT_CALL_ID_aio_return : FT_CALL_ID_aio_return64);
 
+    *(is_write ? &event.file2 : &event.file) = file;
     gen_emit(trace, thread, event, 400);
 }
 

@@ -12,6 +12,7 @@
 #include "client/cli/analysis_scan.h"
 #include "proto/calls.h"
 #include "proto/trace_writer.h"
+#include "tests/unit/cli/traces.h"
 
 /* An inode was /data/old, something was renamed onto that, and the inode is /data/new: `files` of the two. */
 static const struct rename_case {
@@ -76,17 +77,10 @@ static struct ft_trace_set *open_trace(const char *path, const struct rename_cas
     struct ft_trace_header header = {.host = FT_BYTES("host"), .boot_id = FT_BYTES("boot"), .part = 1};
     struct ft_trace_writer *writer;
     struct ft_trace_set *set;
-    size_t len;
     assert_int_equal(ft_trace_writer_create(&header, NULL, &writer), 0);
     add_events(writer, c);
     assert_int_equal(ft_trace_writer_end_block(writer, NULL, 0), 0);
-    assert_int_equal(ft_trace_writer_finish(writer), 0);
-    const uint8_t *data = ft_trace_writer_data(writer, &len);
-    FILE *out = fopen(path, "wb");
-    assert_non_null(out);
-    assert_int_equal(fwrite(data, 1, len, out), len);
-    fclose(out);
-    ft_trace_writer_destroy(writer);
+    ft_traces_write(writer, path);
     assert_int_equal(ft_trace_set_open(&path, 1, NULL, &set, NULL), 0);
     return set;
 }

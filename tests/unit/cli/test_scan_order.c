@@ -13,6 +13,7 @@
 #include "client/cli/analysis_scan_order.h"
 #include "proto/calls.h"
 #include "proto/trace_writer.h"
+#include "tests/unit/cli/traces.h"
 
 enum { FILES = 4, BLOCKS = 2 };
 
@@ -33,7 +34,6 @@ static void write_file(const char *path, const struct file_case *c)
     struct ft_trace_header header = {.host = FT_BYTES("host"), .boot_id = FT_BYTES("boot"), .part = c->part};
     struct ft_trace_process process = {.pid = 1000, .start_ns = 1, .job = {.rank = -1}};
     struct ft_trace_writer *writer;
-    size_t len;
     header.job.id = (struct ft_bytes){.data = c->job, .len = 1};
     assert_int_equal(ft_trace_writer_create(&header, NULL, &writer), 0);
     struct ft_trace_thread of = {.tid = 1000, .process = (uint32_t)ft_trace_writer_new_process(writer, &process)};
@@ -45,13 +45,7 @@ static void write_file(const char *path, const struct file_case *c)
         assert_int_equal(ft_trace_writer_add(writer, &event), 0);
         assert_int_equal(ft_trace_writer_end_block(writer, NULL, 0), 0);
     }
-    assert_int_equal(ft_trace_writer_finish(writer), 0);
-    const uint8_t *data = ft_trace_writer_data(writer, &len);
-    FILE *out = fopen(path, "wb");
-    assert_non_null(out);
-    assert_int_equal(fwrite(data, 1, len, out), len);
-    fclose(out);
-    ft_trace_writer_destroy(writer);
+    ft_traces_write(writer, path);
 }
 
 static void jobs_of_a_host_come_by_their_own_ends(void **state)

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "proto/calls.h"
-#include "proto/trace_writer.h"
 
 #define OFFSET_NS INT64_C(1764432000000000000)
 
@@ -92,6 +91,18 @@ static void make_event(struct maker *maker)
                                                                              .host = maker->host};
 }
 
+void ft_traces_write(struct ft_trace_writer *writer, const char *path)
+{
+    size_t len;
+    assert_int_equal(ft_trace_writer_finish(writer), 0);
+    const uint8_t *data = ft_trace_writer_data(writer, &len);
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(data, 1, len, out), len);
+    fclose(out);
+    ft_trace_writer_destroy(writer);
+}
+
 static void make_trace(struct maker *maker, unsigned blocks, unsigned rows)
 {
     char host[16], path[128];
@@ -108,15 +119,8 @@ static void make_trace(struct maker *maker, unsigned blocks, unsigned rows)
         }
         assert_int_equal(ft_trace_writer_end_block(maker->writer, NULL, 0), 0);
     }
-    assert_int_equal(ft_trace_writer_finish(maker->writer), 0);
-    size_t len;
-    const uint8_t *data = ft_trace_writer_data(maker->writer, &len);
     snprintf(path, sizeof(path), "%s/%s.flow", maker->traces->folder, host);
-    FILE *out = fopen(path, "wb");
-    assert_non_null(out);
-    assert_int_equal(fwrite(data, 1, len, out), len);
-    fclose(out);
-    ft_trace_writer_destroy(maker->writer);
+    ft_traces_write(maker->writer, path);
 }
 
 void ft_traces_make(struct ft_traces *traces, unsigned hosts, unsigned blocks, unsigned rows, unsigned seed)

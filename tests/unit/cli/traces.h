@@ -4,6 +4,7 @@
 #define FT_TESTS_CLI_TRACES_H
 
 #include "proto/trace_set.h"
+#include "proto/trace_writer.h"
 
 enum { FT_TRACES_FILES = 6, FT_TRACES_PROCESSES = 3, FT_TRACES_THREADS = 6 };
 
@@ -25,6 +26,8 @@ struct ft_traces {
  */
 void ft_traces_make(struct ft_traces *traces, unsigned hosts, unsigned blocks, unsigned rows, unsigned seed);
 struct ft_trace_set *ft_traces_open(const struct ft_traces *traces);
+/* Finishes what the writer has, puts it into a new file, and destroys the writer. */
+void ft_traces_write(struct ft_trace_writer *writer, const char *path);
 void ft_traces_remove(struct ft_traces *traces);
 
 #endif
