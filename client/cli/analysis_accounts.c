@@ -64,11 +64,7 @@ uint64_t ft_accounts_missing(const struct ft_accounts *accounts)
 {
     uint64_t missing = 0;
     for (uint32_t p = 0; p < ft_trace_set_process_count(accounts->set); p++) {
-        const struct ft_trace_set_process *process = ft_trace_set_process(accounts->set, p);
-        uint64_t found = accounts->stored[p] + ft_job_dropped(process->record);
-        if (ft_trace_set_is_ended(accounts->set, process->reader) && process->record->emitted > found) {
-            missing += process->record->emitted - found;
-        }
+        missing += ft_job_missing(accounts->set, p, accounts->stored[p]);
     }
     return missing > accounts->ownerless ? missing - accounts->ownerless : 0;
 }

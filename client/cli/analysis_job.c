@@ -46,10 +46,10 @@ uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *sc
     return is_ended || known->record->emitted > found ? known->record->emitted : found;
 }
 
-uint64_t ft_job_missing(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process)
+uint64_t ft_job_missing(const struct ft_trace_set *set, uint32_t process, uint64_t events)
 {
     const struct ft_trace_set_process *known = ft_trace_set_process(set, process);
-    uint64_t found = scan->processes[process].events + ft_job_dropped(known->record);
+    uint64_t found = events + ft_job_dropped(known->record);
     bool is_known = ft_trace_set_is_ended(set, known->reader) && known->record->emitted > found;
     return is_known ? known->record->emitted - found : 0;
 }
@@ -154,7 +154,7 @@ static void add_processes(struct ft_job *job, const struct ft_trace_set *set, co
         add_name(job, has_job ? &record->job : &header->job, user, &names);
         add_tags(job, record, &tags);
         job->emitted += ft_job_emitted(set, scan, p);
-        job->missing += ft_job_missing(set, scan, p);
+        job->missing += ft_job_missing(set, p, scan->processes[p].events);
         owned += scan->processes[p].events;
         for (int cause = 0; cause < FT_CAUSE_COUNT; cause++) {
             job->dropped_by_cause[cause] += record->dropped[cause];

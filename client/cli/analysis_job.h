@@ -52,10 +52,10 @@ size_t ft_job_count_gaps(const struct ft_trace_set *set);
  */
 uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process);
 /*
- * Events of a process that are neither here nor dropped: they were in blocks that are damaged, or in files that are not among
- * these. Where the file's end is missing, nobody knows of any.
+ * Events of a process that are neither dropped nor among the `events` that are here: they were in blocks that are damaged, or
+ * in files that are not among these. Where the file's end is missing, nobody knows of any.
  */
-uint64_t ft_job_missing(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process);
+uint64_t ft_job_missing(const struct ft_trace_set *set, uint32_t process, uint64_t events);
 uint64_t ft_job_dropped(const struct ft_trace_process *process);
 /* Whether calls on files may be among them; of what each was on nothing is known. */
 bool ft_job_drops_io(const struct ft_trace_set *set, uint32_t process);

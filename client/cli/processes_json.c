@@ -145,7 +145,7 @@ static void put_counts(struct ft_json *json, const struct ft_processes *processe
         ft_json_member_uint(json, "chosen", sum->events);
     }
     ft_json_member_uint(json, "dropped", ft_job_dropped(record));
-    ft_json_member_uint(json, "missing", ft_job_missing(processes->set, &processes->scan, p));
+    ft_json_member_uint(json, "missing", ft_job_missing(processes->set, p, processes->scan.processes[p].events));
     ft_json_key(json, "dropped_by_cause");
     ft_json_begin_object(json);
     for (unsigned cause = 0; cause < FT_CAUSE_COUNT; cause++) {
