@@ -2,6 +2,7 @@
 #include "client/cli/table.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,7 +11,20 @@
 #include "client/cli/cli.h"
 #include "client/cli/text.h"
 
-enum { COLUMN_GAP = 2, SHORTEST_CUT = 16 };
+enum { COLUMN_GAP = 2, SHORTEST_CUT = 16, COLUMNS_MOST = UINT16_MAX };
+
+/* What the user says, as of other tools, before what the terminal does. */
+static size_t columns_of(int terminal)
+{
+    const char *text = getenv("COLUMNS");
+    char *end = NULL;
+    unsigned long wanted = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    if (wanted > 0 && wanted <= COLUMNS_MOST && !*end) {
+        return wanted;
+    }
+    struct winsize size;
+    return ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 void ft_screen_init(struct ft_screen *screen, FILE *out)
 {
@@ -20,10 +34,7 @@ void ft_screen_init(struct ft_screen *screen, FILE *out)
     if (fd < 0 || !isatty(fd)) {
         return;
     }
-    struct winsize size;
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-        screen->columns = size.ws_col;
-    }
+    screen->columns = columns_of(fd);
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
     screen->has_colour = !(no_colour && *no_colour) && terminal && strcmp(terminal, "dumb") != 0;
 }

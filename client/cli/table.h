@@ -17,7 +17,7 @@ enum ft_style { FT_STYLE_NONE, FT_STYLE_TITLE, FT_STYLE_HEAD, FT_STYLE_WARN, FT_
 struct ft_screen {
     FILE *out;
     bool has_colour;
-    size_t columns; /* 0: no limit */
+    size_t columns; /* of a terminal, or COLUMNS where that is set; 0: no limit */
 };
 
 void ft_screen_init(struct ft_screen *screen, FILE *out);

@@ -53,14 +53,36 @@ bool ft_text_is_utf8(const char *bytes, size_t count)
     return true;
 }
 
+/* Of a valid sequence. */
+static uint32_t code_point(const char *bytes, size_t length)
+{
+    static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = (unsigned char)bytes[0] & first_bits[length];
+    for (size_t i = 1; i < length; i++) {
+        code = code << 6 | ((unsigned char)bytes[i] & 0x3fu);
+    }
+    return code;
+}
+
+/*
+ * What a terminal obeys or does not show: with U+202E a name reads backwards, and so does what stands behind it. The joiners U+200C
+ * and U+200D are letters' and emojis' own.
+ */
 static bool is_control(const char *bytes, size_t length)
 {
-    unsigned char first = (unsigned char)bytes[0];
-    if (length == 1) {
-        return first < 0x20 || first == 0x7f;
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x180e, 0x180e}, {0x200b, 0x200b},
+        {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+    };
+    uint32_t code = code_point(bytes, length);
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]) && code >= ranges[i].first; i++) {
+        if (code <= ranges[i].last) {
+            return true;
+        }
     }
-    /* C1 control characters, U+0080 to U+009F */
-    return length == 2 && first == 0xc2 && (unsigned char)bytes[1] < 0xa0;
+    return false;
 }
 
 static char *put_hex(char *out, const char *bytes, size_t count)

@@ -3,7 +3,8 @@
  * Names are bytes. How they are shown and escaped, so that the exact bytes can be recovered.
  *
  * Escaped form: valid UTF-8 stays as it is; a byte that is not part of valid UTF-8 becomes \xHH (two lower-case hex
- * digits); a backslash becomes \\. FT_TEXT_SHOW also turns control characters into \xHH, for terminals and CSV.
+ * digits); a backslash becomes \\. For terminals and CSV, the bytes of control characters become \xHH, too: also of those that
+ * change the direction of text, break lines or have no width.
  */
 #ifndef FT_CLI_TEXT_H
 #define FT_CLI_TEXT_H

@@ -39,10 +39,10 @@ def test_utf_8_gets_its_own_signs(trace):
     assert " \u00b5s" in text and with_locale("summary", trace, LC_ALL="C").decode() == text.replace("\u00b5", "u")
 
 
-def on_terminal(columns, command, path):
+def on_terminal(columns, command, path, **variables):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    env = harness.clean_environment(NO_COLOR="1", LC_ALL="C.UTF-8", TERM="xterm")
+    env = harness.clean_environment(NO_COLOR="1", LC_ALL="C.UTF-8", TERM="xterm", **variables)
     process = subprocess.Popen([harness.FLOWTAP, command, path], stdout=slave, stderr=subprocess.DEVNULL, env=env)
     os.close(slave)
     text = b""
@@ -72,6 +72,36 @@ def test_long_paths_are_cut_in_a_narrow_terminal(tap, columns):
     path = tap.run(["/bin/sh", "-c", f"echo a >{deep}/file"]).path
     assert any("\u2026" in line for line in on_terminal(columns, "summary", path))
     assert not any("d" * 60 in line and "flowtap:" not in line for line in on_terminal(columns, "files", path))
+
+
+@pytest.mark.parametrize("columns", ["0", "-20", "20x", ""])
+def test_columns_are_the_users_word_on_a_terminal_alone(trace, columns):
+    def plot(width, **variables):
+        return [line for line in on_terminal(width, "timeline", trace, **variables) if line.startswith((" |", " +"))]
+
+    narrow, wide = plot(30), plot(90)
+    assert plot(90, COLUMNS="30") == narrow != wide == plot(90, COLUMNS=columns)
+    for command in ("timeline", "files"):
+        assert with_locale(command, trace, COLUMNS="30") == with_locale(command, trace)
+
+
+ODD_NAMES = ["ab\u202egnp.exe", "a\u2066b", "a\u200bb", "a\u2028b", "a\ufeffb"]
+
+
+@pytest.mark.parametrize("words", [["summary"], ["files"], ["processes"], ["timeline"], ["diagnose"], ["info"], ["verify"], ["events"],
+                                   ["events", "--format", "csv"], ["events", "--by", "path"], ["summary", "--by", "path"], ["diff"], ["doctor", "--trace"]], ids="-".join)
+def test_names_cannot_turn_a_terminals_text_around(tap, words):
+    for name in ODD_NAMES:
+        (tap.work / name).write_bytes(b"x" * 100)
+    trace = tap.run(["cat", *ODD_NAMES])
+    named = trace.path.rename(trace.path.with_name("o\u202ed"))
+    done = harness.call([harness.FLOWTAP, *words, *[named] * (2 if words == ["diff"] else 1)])
+    text = (done.stdout + done.stderr).decode()
+    assert done.returncode == 0 and not set(text) & set("\u202e\u2066\u200b\u2028\ufeff"), text
+    if words[0] in ("files", "events") or "--by" in words:
+        assert "ab\\xe2\\x80\\xaegnp.exe" in text
+    if words in (["files"], ["diff"]):
+        assert {str(tap.work / name) for name in ODD_NAMES} <= {f["path"] for f in document(words[0], *[named] * (1 + (words == ["diff"])))["files"]}
 
 
 @pytest.mark.parametrize("command", [*REPORTS, "events"])
