@@ -16,6 +16,8 @@ import harness
 CALLS = 500
 GOOD = CALLS + 2  # hammer's open and close
 DAEMON_RSS_MOST = 700 << 20
+# In order but for one thing each: the number of descriptors, what they are, a seal.
+NEVER_TAKEN = ("message_descriptors", "descriptors_of_every_kind", "seals_of_every_kind")
 
 
 def cases():
@@ -35,8 +37,8 @@ def daemon(request):
         binary = built / "bin/flowtapd"
         made = harness.call(["make", "-s", "VARIANT=asan", f"O={built}", binary], cwd=harness.REPO, deadline=600)
         assert made.returncode == 0, made.stderr.decode()
-    one = harness.Daemon(tap, "d", ["max_user_memory=64M", "session_linger=0s"], binary).start()
-    one.good = set()
+    one = harness.Daemon(tap, "d", ["max_user_memory=64M", "session_linger=0s", "job_linger=0s"], binary).start()
+    one.good, one.refused = set(), set()
     yield one
     trace = one.stop(check=False)
     for job in one.good:
@@ -45,6 +47,7 @@ def daemon(request):
         assert mine.summary()["events"] == mine.summary()["stored"] == GOOD, job
     assert harness.call([harness.FLOWTAP, "verify", one.spool], deadline=120).returncode == 0
     assert trace.summary()["events"] == trace.summary()["stored"] + trace.summary()["dropped"]
+    assert [p for p in trace.processes() if p["pid"] in one.refused] == []
     tap.finish(keep=False)
 
 
@@ -70,6 +73,8 @@ def test_a_liar_hurts_nobody(tap, daemon, name, case):
         assert done.returncode == 0
         daemon.good.add(job)
     assert liar.wait(harness.DEADLINE_S) == 0
+    if case in NEVER_TAKEN:
+        daemon.refused.add(liar.pid)
     assert daemon.process.poll() is None, daemon.log()
     # what it held is given back: a segment's descriptor with its process, a silent connection with its peer
     harness.wait_until("the liar's descriptors closed", lambda: descriptors(daemon.process.pid) <= before)

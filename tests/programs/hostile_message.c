@@ -138,8 +138,20 @@ static int memory(unsigned flags, off_t bytes, int seals)
     return fd;
 }
 
+// A segment in order, but for its seals.
+static void offer_sealed(const struct maker *maker, int seals)
+{
+    int fd = memory(0, (off_t)maker->bytes, 0);
+    (void)!pwrite(fd, maker->map, 30 * FT_PAGE_BYTES, 0); // what is used of it
+    (void)!fcntl(fd, F_ADD_SEALS, seals);
+    offer(fd, maker->bytes);
+    close(fd);
+}
+
 static void seals_of_every_kind(void)
 {
+    struct maker maker;
+    fill(&maker);
     static const int all = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
     static const int seals[] = {0,
                                 F_SEAL_SHRINK,
@@ -147,9 +159,9 @@ static void seals_of_every_kind(void)
                                 F_SEAL_SHRINK | F_SEAL_GROW,
                                 F_SEAL_SEAL,
                                 F_SEAL_SEAL | F_SEAL_SHRINK,
-                                F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE};
+                                F_SEAL_SEAL | F_SEAL_GROW};
     for (size_t i = 0; i < sizeof(seals) / sizeof(seals[0]); i++)
-        offer(memory(0, 8 << 20, seals[i]), 8 << 20);
+        offer_sealed(&maker, seals[i]);
     offer(memory(MFD_HUGETLB, 2 << 20, all), 2 << 20);
     static const off_t sizes[] = {
         0, 1, 4095, 4096, 512 * 1024 - 1, 512 * 1024, 8 << 20, INT64_C(1) << 31, INT64_C(1) << 40};
@@ -160,11 +172,19 @@ static void seals_of_every_kind(void)
         offer(fd, UINT64_MAX);
         close(fd);
     }
-    struct maker maker;
-    fill(&maker);
     char name[64];
     snprintf(name, sizeof(name), "/proc/self/fd/%d", maker.fd);
     offer(open(name, O_RDONLY), maker.bytes);
+    maker_fini(&maker);
+}
+
+// Those that are asked for, and one against our writes: that its chunks are read, nobody can tell it.
+static void sealed_against_writes(void)
+{
+    struct maker maker;
+    fill(&maker);
+    offer_sealed(&maker, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+    offer_sealed(&maker, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
     maker_fini(&maker);
 }
 
@@ -193,6 +213,7 @@ static const struct hostile_case cases[] = {
     CASE(sockets_in_sockets),
     CASE(descriptors_of_every_kind),
     CASE(seals_of_every_kind),
+    CASE(sealed_against_writes),
     CASE(holes),
 };
 

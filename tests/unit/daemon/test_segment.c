@@ -266,6 +266,47 @@ static void test_only_a_sealed_memfd_of_the_right_size_is_taken(void **state)
     maker_fini(&maker);
 }
 
+#define ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
+
+static void test_a_memfd_without_one_of_its_seals_is_not_taken(void **state)
+{
+    static const struct {
+        int seals, result;
+        const char *why;
+    } cases[] = {
+        {ALL_SEALS, 0, "all of them"},
+        {ALL_SEALS & ~F_SEAL_SHRINK, -EBADMSG, "it could end before what is read, or mapped"},
+        {ALL_SEALS & ~F_SEAL_GROW, -EBADMSG, "it could grow beyond what it is charged for"},
+        {ALL_SEALS & ~F_SEAL_SEAL, -EBADMSG, "it could be sealed against our writes, later"},
+        {0, -EBADMSG, "none of them"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int fd = memfd_create("segment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        assert_int_equal(ftruncate(fd, FT_SEGMENT_BYTES_MIN), 0);
+        assert_int_equal(fcntl(fd, F_ADD_SEALS, cases[i].seals), 0);
+        if (ft_admit_check_memory(fd, FT_SEGMENT_BYTES_MIN, FT_SEGMENT_BYTES_MIN) != cases[i].result)
+            fail_msg("%s", cases[i].why);
+        close(fd);
+    }
+}
+
+static void test_a_memfd_that_is_not_open_for_both_is_not_taken(void **state)
+{
+    static const int modes[] = {O_RDWR, O_RDONLY, O_WRONLY};
+    struct maker maker;
+    char path[64];
+    (void)state;
+    maker_init(&maker);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", maker.fd);
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        int fd = open(path, modes[i] | O_CLOEXEC);
+        assert_int_equal(ft_admit_check_memory(fd, maker.bytes, maker.bytes), modes[i] == O_RDWR ? 0 : -EBADMSG);
+        close(fd);
+    }
+    maker_fini(&maker);
+}
+
 static void test_mountinfo_lines_are_parsed(void **state)
 {
     struct ft_mount mount;
@@ -340,6 +381,8 @@ int main(void)
         cmocka_unit_test(test_chunks_beyond_the_shims_own_are_made_on_demand),
         cmocka_unit_test(test_totals_of_all_copies_are_added_up),
         cmocka_unit_test(test_only_a_sealed_memfd_of_the_right_size_is_taken),
+        cmocka_unit_test(test_a_memfd_without_one_of_its_seals_is_not_taken),
+        cmocka_unit_test(test_a_memfd_that_is_not_open_for_both_is_not_taken),
         cmocka_unit_test(test_mountinfo_lines_are_parsed),
         cmocka_unit_test(test_stat_is_parsed_whatever_the_commands_name),
         cmocka_unit_test(test_executed_files_tell_why_they_cannot_be_recorded),
