@@ -51,20 +51,22 @@ struct ft_trace_reader_options {
 // What is wrong with a file (enum ft_problem), and how severe that is. "damage": events
 // or records are missing, the file is partial. "limit": it may be sound, but this reader
 // has not all of it, and so is partial, too. "note": good to know, nothing is missing.
-#define FT_PROBLEMS(X)                                                                        \
-    X(1, DAMAGED, "damage", "bytes that are no whole frame")                                  \
-    X(2, TORN, "damage", "the file ends inside a frame")                                      \
-    X(3, NO_HEADER, "damage", "the file's header is missing")                                 \
-    X(4, EMPTY, "damage", "the file is empty")                                                \
-    X(5, BAD_RECORD, "damage", "a record cannot be read")                                     \
-    X(6, BAD_BLOCK, "damage", "a block of events cannot be read")                             \
-    X(7, MISSING_RECORD, "damage", "events name records that are missing")                    \
-    X(8, LIMIT, "limit", "what did not fit in the reader's memory limit was left out")        \
-    X(9, BAD_TOTALS, "damage", "a block's totals differ from its events")                     \
-    X(10, NOT_CLOSED, "note", "the file was not closed: its writer still runs or was killed") \
-    X(11, BAD_INDEX, "note", "the index at the end differs from the file")                    \
-    X(12, UNKNOWN_FRAME, "note", "frames of a newer format were skipped")                     \
-    X(13, GOES_ON, "note", "the file ends inside a frame, and the next one begins before that")
+#define FT_PROBLEMS(X)                                                                          \
+    X(1, DAMAGED, "damage", "bytes that are no whole frame")                                    \
+    X(2, TORN, "damage", "the file ends inside a frame")                                        \
+    X(3, NO_HEADER, "damage", "the file's header is missing")                                   \
+    X(4, EMPTY, "damage", "the file is empty")                                                  \
+    X(5, BAD_RECORD, "damage", "a record cannot be read")                                       \
+    X(6, BAD_BLOCK, "damage", "a block of events cannot be read")                               \
+    X(7, MISSING_RECORD, "damage", "events name records that are missing")                      \
+    X(8, LIMIT, "limit", "what did not fit in the reader's memory limit was left out")          \
+    X(9, BAD_TOTALS, "damage", "a block's totals differ from its events")                       \
+    X(10, NOT_CLOSED, "note", "the file was not closed: its writer still runs or was killed")   \
+    X(11, BAD_INDEX, "note", "the index at the end differs from the file")                      \
+    X(12, UNKNOWN_FRAME, "note", "frames of a newer format were skipped")                       \
+    X(13, GOES_ON, "note", "the file ends inside a frame, and the next one begins before that") \
+    X(14, BEHIND_END, "damage", "bytes behind the trace's end, which are not read")             \
+    X(15, ANOTHER_TRACE, "damage", "another trace, which begins here and is not read")
 
 #define FT_PROBLEM_ENUM(value, name, severity, text) FT_PROBLEM_##name = value,
 enum ft_problem { FT_PROBLEMS(FT_PROBLEM_ENUM) FT_PROBLEM_END };

@@ -174,9 +174,13 @@ LIST_FUNCTION(ft_trace_taken_over, taken_over)
 
 uint64_t ft_trace_reader_whole(const struct ft_trace_reader *reader)
 {
-    for (size_t i = 0; i < reader->problem_count; i++)
-        if (reader->problems[i].kind == FT_PROBLEM_TORN || reader->problems[i].kind == FT_PROBLEM_GOES_ON)
-            return reader->problems[i].offset;
+    for (size_t i = 0; i < reader->problem_count; i++) {
+        const struct ft_trace_problem *problem = &reader->problems[i];
+
+        if (problem->kind == FT_PROBLEM_TORN || problem->kind == FT_PROBLEM_GOES_ON ||
+            problem->kind == FT_PROBLEM_BEHIND_END || problem->kind == FT_PROBLEM_ANOTHER_TRACE)
+            return problem->offset;
+    }
     return reader->source.size;
 }
 

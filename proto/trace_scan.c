@@ -145,6 +145,19 @@ static void tell_progress(struct scan *scan, uint64_t offset)
     scan->told = offset;
 }
 
+// What stands behind the end, or begins with a header of its own (files put together), is no part of this trace: its ids
+// are others, and its rows would be told with the names of this one.
+static bool ends_before(const struct scan *scan, uint64_t offset, const struct ft_frame *frame)
+{
+    struct ft_trace_reader *reader = scan->reader;
+    bool is_header = frame && frame->kind == FT_FRAME_HEADER;
+
+    if (!reader->is_closed && !(is_header && reader->frame_count > 0))
+        return false;
+    ft_reader_note(reader, is_header ? FT_PROBLEM_ANOTHER_TRACE : FT_PROBLEM_BEHIND_END, offset, scan->size - offset);
+    return true;
+}
+
 static int scan_frames(struct scan *scan)
 {
     uint64_t offset = 0;
@@ -154,6 +167,8 @@ static int scan_frames(struct scan *scan)
         const uint8_t *head;
         int rc = get_frame(scan, offset, false, &frame, &head);
 
+        if ((rc == 0 || rc == -EBADMSG) && ends_before(scan, offset, rc ? NULL : &frame))
+            return 0;
         if (rc == -EBADMSG)
             rc = skip_damage(scan, &offset);
         else if (rc == 0) {

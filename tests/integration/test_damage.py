@@ -170,10 +170,33 @@ def test_zeroed_beginning_and_garbage(tap, sound):
     data, _, name = sound
     path = tap.folder / name
     for content in (bytes(2048) + data[2048:], b"", b"\0" * 100_000, b"not a trace\n" * 1000, data + b"\0" * 1000,
-                    data + data, data[100:], random.Random(6).randbytes(100_000)):
+                    data[100:], random.Random(6).randbytes(100_000)):
         path.write_bytes(content)
         results = read_all(path)
         assert results["verify"].returncode == 1 or content.startswith(data)
+
+
+def test_what_is_behind_the_end_is_told_and_adds_nothing(tap, sound):
+    """Zeros, garbage, and files put together: ids of another trace stand for other records."""
+    data, events, name = sound
+    (other,) = tap.run(["sh", "-c", "echo told > another; cat another"]).flow_files()
+    path = tap.folder / name
+    path.write_bytes(data)
+    whole = json.loads(on(["summary", "--json"], path).stdout)
+    begun = data[:frames(data)[-2]]  # all but its index
+    for before, tail, what in ((data, bytes(1000), b"bytes behind the trace's end"), (data, b"\0", b"bytes behind the trace's end"),
+                               (data, random.Random(7).randbytes(1000), b"bytes behind the trace's end"),
+                               (data, data, b"another trace"), (data, other.read_bytes(), b"another trace"),
+                               (data, other.read_bytes() * 3, b"another trace"), (begun, other.read_bytes(), b"another trace"),
+                               (data, data[frames(data)[0]:], b"bytes behind the trace's end")):
+        path.write_bytes(before + tail)
+        results = read_all(path)
+        check_told(results, what)
+        assert events_of(results["events --format json"], path) == events
+        assert re.search(rb"damage: %b.*, at byte %d," % (what, len(before)), results["verify"].stdout), results["verify"].stdout
+        told = json.loads(results["summary --json"].stdout)
+        for key in ("events", "stored", "dropped", "missing", "processes", "threads", "files", "calls", "gaps"):
+            assert told[key] == whole[key], key
 
 
 def needs_holes(path, size=1 << 42):

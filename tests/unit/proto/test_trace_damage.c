@@ -202,6 +202,61 @@ static void frames_written_after_a_torn_one_are_found(void **state)
     free(bytes);
 }
 
+static size_t problem_at(const struct ft_trace_reader *reader, unsigned kind, size_t *length)
+{
+    size_t count;
+    const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (problems[i].kind == kind) {
+            *length = (size_t)problems[i].length;
+            return (size_t)problems[i].offset;
+        }
+    }
+    return SIZE_MAX;
+}
+
+// Ids of what stands there are those of other records.
+static void what_is_behind_the_end_or_another_header_is_told_and_not_read(void **state)
+{
+    size_t end = frames[frame_count - 1].end, torn = frames[3].offset + 30;
+    const struct {
+        const char *why;
+        size_t from;   // of the first part, its bytes
+        size_t second; // where the second part begins in the file; SIZE_MAX: zeros
+        unsigned kind;
+    } cases[] = {
+        {"zeros behind the end", end, SIZE_MAX, FT_PROBLEM_BEHIND_END},
+        {"frames without a header behind the end", end, frames[1].offset, FT_PROBLEM_BEHIND_END},
+        {"a trace behind the end", end, 0, FT_PROBLEM_ANOTHER_TRACE},
+        {"a trace behind a file that was not closed", frames[frame_count - 2].offset, 0, FT_PROBLEM_ANOTHER_TRACE},
+        {"a trace behind a torn frame", torn, 0, FT_PROBLEM_ANOTHER_TRACE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t rest = cases[i].second == SIZE_MAX ? 1000 : whole.len - cases[i].second, blocks = 0, damaged, length;
+        uint8_t *bytes = calloc(1, cases[i].from + rest);
+        struct ft_trace_reader *reader;
+
+        print_message("%s\n", cases[i].why);
+        memcpy(bytes, whole.data, cases[i].from);
+        if (cases[i].second != SIZE_MAX)
+            memcpy(bytes + cases[i].from, whole.data + cases[i].second, rest);
+        for (size_t f = 0; f < frame_count; f++)
+            blocks += frames[f].kind == FT_FRAME_BLOCK && frames[f].end <= cases[i].from;
+        assert_int_equal(ft_trace_reader_open_memory(bytes, cases[i].from + rest, NULL, &reader), 0);
+        assert_int_equal(check_blocks(reader, &damaged), blocks);
+        assert_int_equal(damaged, 0);
+        assert_int_equal(problem_at(reader, cases[i].kind, &length), cases[i].from);
+        assert_int_equal(length, rest);
+        assert_true(ft_trace_reader_is_partial(reader));
+        assert_int_equal(ft_trace_reader_is_closed(reader), cases[i].from == end);
+        ft_trace_reader_close(reader);
+        free(bytes);
+    }
+}
+
 static void a_file_without_its_first_bytes_opens(void **state)
 {
     uint8_t *bytes = calloc(1, whole.len);
@@ -264,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_file_with_any_byte_changed_gives_its_other_blocks),
         cmocka_unit_test(bytes_taken_out_or_put_in_cost_one_frame),
         cmocka_unit_test(frames_written_after_a_torn_one_are_found),
+        cmocka_unit_test(what_is_behind_the_end_or_another_header_is_told_and_not_read),
         cmocka_unit_test(a_file_without_its_first_bytes_opens),
         cmocka_unit_test(what_is_no_trace_is_refused),
         cmocka_unit_test(a_file_of_false_frames_ends_soon),
