@@ -95,6 +95,7 @@ static void on_housekeeping(uv_timer_t *timer)
     look_for_ends(daemon, now_ns);
     ft_retain_tick(daemon, now_ns);
     ft_space_tick(daemon, now_ns);
+    ft_heap_tick(daemon, now_ns);
     ft_metrics_tick(daemon, now_ns);
     ft_service_tick(daemon, now_ns);
     ft_reload_tick(daemon, now_ns);
@@ -141,6 +142,7 @@ int ft_daemon_init(struct ft_daemon *daemon)
     if (r < 0)
         return r;
     ft_space_init(daemon);
+    ft_heap_init(daemon);
     ft_reserve_init(&daemon->reserve, config);
     ft_store_open(daemon);
     r = ft_listener_open(daemon);

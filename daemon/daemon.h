@@ -13,6 +13,7 @@
 #include "daemon/attached.h"
 #include "daemon/clock.h"
 #include "daemon/config.h"
+#include "daemon/heap.h"
 #include "daemon/hook.h"
 #include "daemon/job.h"
 #include "daemon/listener.h"
@@ -54,6 +55,7 @@ struct ft_daemon {
     struct ft_retain retain;
     struct ft_metrics metrics;
     struct ft_space space;
+    struct ft_heap heap;
     struct ft_successor *successor; // until all is taken over
     struct ft_arrivals arrivals;
     uv_signal_t signals[3];

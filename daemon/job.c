@@ -101,6 +101,7 @@ static void remove_job(struct ft_job *job)
     if (*link)
         *link = job->next;
     daemon->job_count--;
+    ft_heap_note_gone(daemon);
     ft_users_remove_job(&daemon->users, job->uid);
     job->is_closing = true;
     uv_close((uv_handle_t *)&job->timer, on_closed);

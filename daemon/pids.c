@@ -62,6 +62,7 @@ void ft_daemon_remove_process(struct ft_daemon *daemon, struct ft_process *proce
     if (*link)
         *link = process->next_of_pid;
     daemon->process_count--;
+    ft_heap_note_gone(daemon);
     ft_users_give_process(&daemon->users, process->uid);
     if (process->has_watch)
         uv_close((uv_handle_t *)&process->watch, on_watch_closed);
