@@ -125,7 +125,8 @@ static int start_image(void)
 {
     if (!start_thread())
         return 0;
-    ft_tags_inherit();
+    if (ft_unlikely(ft_tags_are_set))
+        ft_tags_inherit();
     return 1;
 }
 
@@ -170,9 +171,11 @@ static void forget_parent(void)
     p->was_room_asked = p->has_room = 0;
     p->fork_count++;
     ft_fd_forget_all();
-    ft_uring_reset();
+    if (ft_unlikely(ft_uring_rings != 0))
+        ft_uring_reset();
     ft_name_reset();
-    ft_tags_fork();
+    if (ft_unlikely(ft_tags_are_set))
+        ft_tags_fork();
     ft_async_forget();
     p->is_interrupted = (uint8_t)ft_thread_orphan();
     ft_thread = (struct ft_thread){.mode = FT_MODE_NEW,

@@ -17,7 +17,7 @@ enum { PAGES_PER_PAGE = FT_PAGE_BYTES / sizeof(void *), PAGES_MAX = FT_LINES_MAX
 
 FT_TABLE static struct tag **tags_of_lines[PAGES_MAX]; /* a line's tags: a page of FT_TAGS_MAX */
 FT_TABLE static struct tag *tags_of_process;
-static uint8_t has_tags;            /* any was ever set: without, none of these pages is touched */
+uint8_t ft_tags_are_set;            /* without, none of these pages is touched */
 static const struct tag *inherited; /* in a forked child: those of the thread that forked */
 
 _Static_assert(sizeof(struct tag) * FT_TAGS_MAX == FT_PAGE_BYTES, "a page of tags");
@@ -30,7 +30,7 @@ static void *page_at(void *place_untyped, int may_make)
     if (page != NULL || !may_make || ft_thread.vfork_depth != 0)
         return page;
     void *made = ft_arena_page();
-    has_tags = 1;
+    ft_tags_are_set = 1;
     if (made == NULL || __atomic_compare_exchange_n(place, &page, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return made;
     return page;
@@ -195,7 +195,7 @@ void ft_tags_tell(void)
 
 void ft_tags_start_thread(uint32_t index)
 {
-    struct tag *tags = has_tags ? tags_of_line(index, 0) : NULL;
+    struct tag *tags = ft_tags_are_set ? tags_of_line(index, 0) : NULL;
     if (tags == inherited) /* the line has the number that the parent's had */
         return;
     for (int i = 0; tags != NULL && i < FT_TAGS_MAX; i++)
@@ -212,7 +212,7 @@ void ft_tags_prepare(void)
 
 void ft_tags_fork(void)
 {
-    inherited = has_tags && ft_thread.writer != NULL ? tags_of_line(ft_thread.writer->index, 0) : NULL;
+    inherited = ft_tags_are_set && ft_thread.writer != NULL ? tags_of_line(ft_thread.writer->index, 0) : NULL;
 }
 
 /* All that holds is to be told; what was being changed when the fork came is lost. */
@@ -231,7 +231,7 @@ void ft_tags_inherit(void)
     const struct tag *from = inherited;
     struct tag *own = from != NULL ? tags_of(0, 1) : NULL;
     inherited = NULL;
-    if (!has_tags)
+    if (!ft_tags_are_set)
         return;
     if (own != NULL && own != from)
         ft_copy(own, from, FT_PAGE_BYTES);

@@ -18,6 +18,8 @@ int ft_tags_get(int is_process_wide, const char *key, char *value, size_t room);
 /* Writes again what found no slot. Called where ft_thread.tags_untold says so. */
 void ft_tags_tell(void);
 
+extern uint8_t ft_tags_are_set; /* any ever was; without, what follows does nothing and need not be called */
+
 /* This thread has line `index` from here on: no tags of the one before. */
 void ft_tags_start_thread(uint32_t index);
 /* Takes the memory for this thread's and the process's now (before a sandbox). */

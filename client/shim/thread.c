@@ -205,7 +205,8 @@ int ft_thread_start(void)
     thread->writer = writer;
     thread->line = line;
     thread->call_frame = NULL;
-    ft_tags_start_thread(index);
+    if (ft_unlikely(ft_tags_are_set))
+        ft_tags_start_thread(index);
     if (is_inherited)
         publish_thread(writer);
     return 0;

@@ -86,7 +86,7 @@ def test_a_start_maps_little_and_writes_one_page_of_variables():
 
 
 def test_a_start_reads_one_stretch_of_the_library():
-    """The kernel maps this much at a time: symbols, the code that attaches and all constants (client/shim/order.ld)."""
+    """The kernel maps this much at a time: symbols, what attaches, all constants and what ends (client/shim/order.ld)."""
     stretch = 64 * 1024
     if "X86-64" not in tree.run("readelf", "-hW", tree.PRELOAD):
         pytest.skip("not x86-64")
@@ -97,7 +97,8 @@ def test_a_start_reads_one_stretch_of_the_library():
     symbols = {fields[-1]: int(fields[0], 16) for fields in map(str.split, tree.run("nm", tree.PRELOAD).splitlines())
                if len(fields) == 3 and fields[1] in "tT"}
     for function in ("start", "ft_enter_slow", "ft_settings_read", "ft_real_is_second_copy", "ft_segment_make",
-                     "ft_hello_fill", "ft_clock_pair", "ft_hand_over", "ft_thread_start", "ft_attach_child"):
+                     "ft_hello_fill", "ft_clock_pair", "ft_hand_over", "ft_thread_start", "ft_attach_child", "ft_levels_start",
+                     "ft_levels_rules_are_given", "ft_calls_ending", "visit_streams", "ft_stdio_finish"):
         assert symbols[function] < stretch, function
 
 
