@@ -93,11 +93,10 @@ static void put_lists(struct ft_intervals to[FT_SWEEP_COUNT], const struct ft_bu
     *packed = is_packed ? *calls : (struct ft_packed){0};
     for (int kind = 0; kind < FT_SWEEP_COUNT; kind++) {
         bool is_of_calls = kind <= FT_SWEEP_MOVE, is_side = kind == FT_SWEEP_READ || kind == FT_SWEEP_WRITE;
-        if (busy->spans[kind].count > first[kind] && (calls->has_sides || !is_side)) {
+        bool has_some = busy->spans[kind].count > first[kind] || (is_of_calls && !is_packed);
+        if (has_some && (calls->has_sides || !is_side)) {
             put_normal(&to[kind], &busy->spans[kind], first[kind], is_of_calls ? calls : NULL,
                        (enum ft_sweep_kind)kind);
-        } else if (is_of_calls && !is_packed) {
-            ft_packed_copy(calls, (enum ft_sweep_kind)kind, INT64_MIN, INT64_MAX, &to[kind]);
         }
     }
 }

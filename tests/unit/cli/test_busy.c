@@ -165,6 +165,29 @@ static void unions_of_blocks_equal_the_moments_counted_one_by_one(void **state)
     }
 }
 
+/* Both processes wait for an hour, which fits no word, and read at one time: each read is its own process's. */
+static void what_two_processes_moved_at_one_time_is_of_each(void **state)
+{
+    (void)state;
+    static const struct call reads[PROCESSES] = {{.start = 1000, .end = 2000, .moved = FT_PACKED_READ},
+                                                 {.start = 1500, .end = 1700, .moved = FT_PACKED_READ}};
+    struct ft_busy busy = {.has_processes = true};
+    ft_busy_begin(&busy, ft_packed_form_of(1000, 2000), 4);
+    for (unsigned p = 0; p < 2; p++) {
+        const struct call *read = &reads[p];
+        ft_busy_add_long(&busy, -3600, 900, 0);
+        ft_busy_add(&busy.writer, (uint64_t)read->start - 1000, (uint64_t)(read->end - read->start), read->moved, true);
+        ft_busy_end_process(&busy, p);
+    }
+    ft_busy_end(&busy);
+    for (unsigned p = 0; p < 2; p++) {
+        struct ft_sweep_block block = ft_busy_process_block(&busy, p);
+        assert_int_equal(block.totals.total_ns[FT_SWEEP_MOVE], reads[p].end - reads[p].start);
+        assert_int_equal(block.totals.total_ns[FT_SWEEP_IO], 4500 + reads[p].end - reads[p].start);
+    }
+    ft_busy_fini(&busy);
+}
+
 static int compare_words(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -233,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unions_of_blocks_equal_the_moments_counted_one_by_one),
+        cmocka_unit_test(what_two_processes_moved_at_one_time_is_of_each),
         cmocka_unit_test(words_are_put_in_order_of_start_whatever_their_number_and_spread),
         cmocka_unit_test(a_call_fits_where_its_start_and_its_duration_do),
     };
