@@ -3,22 +3,12 @@
  * Where the files of rows stand: a pass of its own, since it is a matter of looking up much that is far away, and whether a
  * file was there already is nothing that can be guessed.
  */
+#include <stddef.h>
+#include <string.h>
+
 #include "client/cli/analysis_scan_part.h"
-#include "client/cli/cli.h"
 
 enum { AHEAD = 64, NEAR = 16 };
-
-void ft_scan_keep_touched(struct ft_scan_part *part, const struct ft_scan_file *file)
-{
-    if (file->entry == FT_ENTRY_NONE) {
-        return;
-    }
-    if (part->run_file_count == part->run_file_space) {
-        part->run_file_space = part->run_file_space ? part->run_file_space * 2 : 256;
-        part->run_files = ft_cli_realloc(part->run_files, part->run_file_space, sizeof(*part->run_files));
-    }
-    part->run_files[part->run_file_count++] = file->entry;
-}
 
 /* The first time in this run, which is in order of start. */
 static void touch(struct ft_scan_part *part, struct ft_scan_file *file, int64_t start_ns)
@@ -52,32 +42,68 @@ static void find_variants(struct ft_scan_part *part, const struct ft_rows *rows,
     }
 }
 
+/* What an item says of itself: which file it is of, and in which run that was touched last. */
+static inline uint64_t tag_of(const struct ft_scan_file *item)
+{
+    uint64_t tag;
+    memcpy(&tag, item, sizeof(tag));
+    return tag;
+}
+
+static inline uint64_t tag_for(uint32_t id, uint32_t run)
+{
+    struct ft_scan_file item = {.id = id, .run = run};
+    return tag_of(&item);
+}
+
+_Static_assert(offsetof(struct ft_scan_file, id) == 0 && offsetof(struct ft_scan_file, run) == sizeof(uint32_t), "tag");
+
+/* Rows whose ids have records. Fetches what rows further on will need, where it may: they are of the block, too. */
+static inline __attribute__((always_inline)) void find_known(struct ft_scan_part *part, const struct ft_rows *rows,
+                                                             size_t first, size_t count, uint32_t *file_at,
+                                                             bool may_fetch)
+{
+    const struct ft_scan_file *items = part->files.items;
+    const struct ft_entry_ref *refs = part->files.refs;
+    const uint32_t *of_row = rows->file + first, *places = part->files.places;
+    uint32_t run = part->run;
+    for (size_t i = 0; i < count; i++) {
+        if (may_fetch) {
+            __builtin_prefetch(&places[of_row[i + AHEAD]]);
+            __builtin_prefetch(&refs[of_row[i + AHEAD]]);
+            __builtin_prefetch(&items[places[of_row[i + NEAR]]]);
+        }
+        uint32_t id = of_row[i], at = places[id];
+        if (__builtin_expect(tag_of(&items[at]) != tag_for(id, run), false)) {
+            at = find_new(part, rows, first + i);
+            items = part->files.items;
+        }
+        file_at[i] = at;
+    }
+}
 void ft_scan_find_files(struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t count)
 {
-    const struct ft_scan_files *files = &part->files;
-    const struct ft_scan_file *items = files->items;
-    const struct ft_entry_ref *refs = files->refs;
-    const uint32_t *of_row = rows->file + first, *places = files->places;
-    uint32_t unknown = files->file_max + 1, run = part->run;
-    size_t left = rows->count - first;
-    if (files->are_variants) {
+    size_t left = rows->count - first, fetching = left > AHEAD ? left - AHEAD : 0;
+    if (part->files.are_variants) {
         find_variants(part, rows, first, count);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < left) {
-            uint32_t next = of_row[i + AHEAD] < unknown ? of_row[i + AHEAD] : unknown;
-            uint32_t soon = of_row[i + NEAR] < unknown ? of_row[i + NEAR] : unknown;
-            __builtin_prefetch(&places[next]);
-            __builtin_prefetch(&refs[next]);
-            __builtin_prefetch(&items[places[soon]]);
-        }
-        uint32_t id = of_row[i] < unknown ? of_row[i] : unknown, at = places[id];
-        if (__builtin_expect((items[at].id == id) & (items[at].run == run), true)) {
-            part->file_at[i] = at;
-        } else {
-            part->file_at[i] = find_new(part, rows, first + i);
-            items = files->items;
-        }
+    for (size_t i = 0; i < count && !part->are_known; i++) {
+        part->file_at[i] = find_new(part, rows, first + i);
     }
+    if (part->are_known) {
+        fetching = fetching < count ? fetching : count;
+        find_known(part, rows, first, fetching, part->file_at, true);
+        find_known(part, rows, first + fetching, count - fetching, part->file_at + fetching, false);
+    }
+}
+
+bool ft_scan_are_known(const struct ft_scan_files *files, const struct ft_rows *rows)
+{
+    const uint32_t *of_row = rows->file, most = files->file_max;
+    uint32_t unknown = 0; /* as wide as an id, so that several are looked at at once */
+    for (size_t i = 0; i < rows->count; i++) {
+        unknown |= (uint32_t)(of_row[i] > most);
+    }
+    return !unknown;
 }

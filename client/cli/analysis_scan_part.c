@@ -87,8 +87,13 @@ static void begin_block(struct ft_scan_part *part, size_t reader, const struct f
     part->base_ns = form.base_ns;
     form.base_ns = ft_scan_part_realtime(part, form.base_ns);
     ft_scan_files_begin(&part->files, part->work->entries->of[reader], ft_trace_reader_file_max(part->reader));
+    part->are_known = part->files.are_variants || ft_scan_are_known(&part->files, rows);
     ft_busy_begin(&part->busy, form, rows->count);
     begin_runs(part, rows->run_count);
+    if (part->run_file_space < 2 * rows->count + 1) { /* one that is no entry is written, too */
+        part->run_file_space = 2 * rows->count + 1;
+        part->run_files = ft_cli_realloc(part->run_files, part->run_file_space, sizeof(*part->run_files));
+    }
     if (rows->run_count > part->run_space) {
         part->run_space = rows->run_count * 2;
         part->order = ft_cli_realloc(part->order, part->run_space, sizeof(*part->order));

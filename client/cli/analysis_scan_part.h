@@ -69,8 +69,9 @@ struct ft_scan_part {
     struct ft_scan_files files;
     uint32_t file_at[FT_SCAN_PIECE]; /* of each row at hand: where its file stands in `files` */
     uint8_t busy_as[FT_SCAN_PIECE];  /* ft_scan_effect.busy; 0 of what is no call */
-    uint32_t *run_files;             /* entries that the run at hand touched, each once */
+    uint32_t *run_files;             /* entries that the run at hand touched, each once; room for two of each row */
     size_t run_file_count, run_file_space;
+    bool are_known;      /* all files of the block's rows have records */
     uint32_t run;        /* counted from 1, over all blocks */
     uint64_t late_bytes; /* of the run at hand, as of ft_process_sum */
     struct ft_scan_order *order;
@@ -104,8 +105,14 @@ void ft_scan_rows_add(struct ft_scan_part *part, const struct ft_rows *of_block,
                       struct ft_process_sum *sum);
 /* Finds the files of `count` rows of a run from `first` on, and notes those that it had not touched yet (…_find.c). */
 void ft_scan_find_files(struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t count);
+/* Whether the files of all rows have records. */
+bool ft_scan_are_known(const struct ft_scan_files *files, const struct ft_rows *rows);
 /* The run at hand touched a file. */
-void ft_scan_keep_touched(struct ft_scan_part *part, const struct ft_scan_file *file);
+static inline void ft_scan_keep_touched(struct ft_scan_part *part, const struct ft_scan_file *file)
+{
+    part->run_files[part->run_file_count] = file->entry;
+    part->run_file_count += file->entry != FT_ENTRY_NONE;
+}
 /* Since the epoch; clamped. */
 int64_t ft_scan_part_realtime(const struct ft_scan_part *part, int64_t mono_ns);
 

@@ -204,14 +204,20 @@ static inline __attribute__((always_inline)) uint8_t add_other(struct ft_scan_pa
     return busy;
 }
 
-/* Where the rows from `k` of a piece on end that are of the same call and file as the one before. */
+/* Whether row `k` of a piece is of the same call and file as the one before, and of no other file. */
+static inline bool is_repeat(const struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t k)
+{
+    const uint16_t *call = rows->call + first;
+    const uint32_t *at = part->file_at;
+    return ((at[k] ^ at[k - 1]) | (uint32_t)(call[k] ^ call[k - 1]) | rows->kind[first + k] | rows->file2[first + k]) ==
+           0;
+}
+
+/* Where the rows from `k` of a piece on end that are such. */
 static inline size_t repeats_end(const struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t k,
                                  size_t count)
 {
-    const uint16_t *call = rows->call + first;
-    const uint32_t *file2 = rows->file2 + first, *at = part->file_at;
-    const uint8_t *kind = rows->kind + first;
-    while (k < count && ((at[k] ^ at[k - 1]) | (uint32_t)(call[k] ^ call[k - 1]) | kind[k] | file2[k]) == 0) {
+    while (k < count && is_repeat(part, rows, first, k)) {
         k++;
     }
     return k;
@@ -263,8 +269,8 @@ static inline __attribute__((always_inline)) void add_rows(struct ft_scan_part *
             add_rare(part, rows, i, effect);
             files = part->files.items;
         }
-        size_t end = effect->flags & FT_SCAN_IS_RARE ? k + 1 : repeats_end(part, rows, first, k + 1, count);
-        if (end > k + 1) {
+        if (k + 1 < count && is_repeat(part, rows, first, k + 1) && !(effect->flags & FT_SCAN_IS_RARE)) {
+            size_t end = repeats_end(part, rows, first, k + 2, count);
             add_repeats(part, rows, i + 1, end - k - 1, file, effect, run);
             memset(part->busy_as + k + 1, effect->busy, end - k - 1);
             k = end - 1;
