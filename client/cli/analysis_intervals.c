@@ -201,9 +201,11 @@ void ft_intervals_normalize(struct ft_intervals *list)
         struct ft_interval *other = ft_cli_realloc(NULL, list->space, sizeof(*other)), *merged = other;
         merge_pieces(list, merged);
         other = list->items;
-        list->items = merged;
+        list->items = merged; /* what overlaps was joined on the way */
         free(other);
-    } else if (pieces > 2) {
+        return;
+    }
+    if (pieces > 2) {
         sort_list(list);
     }
     join(list);

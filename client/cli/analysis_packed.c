@@ -40,22 +40,15 @@ bool ft_packed_is_sorted(const uint64_t *items, size_t count)
     return true;
 }
 
-/* Puts each where it belongs among those before it. False, in no order, where that moves more than `most` places. */
-static bool insert_each(uint64_t *items, size_t count, size_t most)
+/* Puts one where it belongs among the `at` before it, which are in order. How many it goes before. */
+static size_t insert(uint64_t *items, size_t at, uint64_t one)
 {
-    for (size_t i = 1; i < count; i++) {
-        uint64_t one = items[i];
-        size_t at = i;
-        for (; at > 0 && items[at - 1] > one; at--) {
-            items[at] = items[at - 1];
-        }
-        items[at] = one;
-        if (i - at > most) {
-            return false;
-        }
-        most -= i - at;
+    size_t to = at;
+    for (; to > 0 && items[to - 1] > one; to--) {
+        items[to] = items[to - 1];
     }
-    return true;
+    items[to] = one;
+    return at - to;
 }
 
 /* Puts the smaller of the two first. Without a branch: chance decides. */
@@ -66,24 +59,30 @@ static inline __attribute__((always_inline)) void put_in_order(uint64_t *a, uint
     *b = more;
 }
 
-/* Each moves up to two places to the front: of calls that are nearly in order, few are left that are out of it. */
-static void order_nearly(uint64_t *items, size_t count)
+/*
+ * Puts all in order. Each moves up to two places to the front without a branch: of calls that are nearly in order, few are
+ * left to be inserted. False, with nothing of use, where that moves them more than `most` places.
+ */
+static bool order_nearly(uint64_t *items, size_t count, size_t most)
 {
-    if (count < 3) {
-        return;
-    }
-    uint64_t first = items[0], second = items[1];
-    put_in_order(&first, &second);
-    for (size_t i = 2; i < count; i++) {
-        uint64_t third = items[i];
+    uint64_t first = items[0], second = items[1], last = 0; /* last: the largest of those in order */
+    for (size_t i = 2; i < count + 2; i++) {
+        uint64_t third = i < count ? items[i] : UINT64_MAX;
         put_in_order(&second, &third);
         put_in_order(&first, &second);
-        items[i - 2] = first;
+        if (__builtin_expect(first < last, false)) {
+            size_t moved = insert(items, i - 2, first);
+            if (moved > most) {
+                return false;
+            }
+            most -= moved;
+        } else {
+            items[i - 2] = last = first;
+        }
         first = second;
         second = third;
     }
-    items[count - 2] = first;
-    items[count - 1] = second;
+    return true;
 }
 
 /* How many have each value of each digit; the digits follow each other. Inlined with constants. */
@@ -159,7 +158,8 @@ struct buckets {
     uint32_t first[1 << CELL_BITS_MAX]; /* by cell */
     uint8_t shift[1 << CELL_BITS_MAX];
     unsigned word_shift, cell_shift;
-    uint64_t in_cell;           /* mask */
+    uint64_t in_cell; /* mask */
+    uint16_t of_call[BUCKETS_MAX];
     uint16_t ends[BUCKETS_MAX]; /* after the last call of all it is never looked at, nor after 65536 of one bucket */
 };
 
@@ -212,7 +212,9 @@ static bool sort_by_buckets(const uint64_t *items, size_t count, uint64_t *to, s
     uint32_t bucket_count = make_buckets(&buckets, items, count, form), sum = 0;
     memset(buckets.ends, 0, bucket_count * sizeof(buckets.ends[0]));
     for (size_t i = 0; i < count; i++) {
-        buckets.ends[bucket_of(&buckets, items[i])]++;
+        uint32_t bucket = bucket_of(&buckets, items[i]);
+        buckets.of_call[i] = (uint16_t)bucket;
+        buckets.ends[bucket]++;
     }
     for (size_t bucket = 0; bucket < bucket_count; bucket++) {
         uint16_t here = buckets.ends[bucket];
@@ -220,10 +222,9 @@ static bool sort_by_buckets(const uint64_t *items, size_t count, uint64_t *to, s
         sum += here;
     }
     for (size_t i = 0; i < count; i++) {
-        to[buckets.ends[bucket_of(&buckets, items[i])]++] = items[i];
+        to[buckets.ends[buckets.of_call[i]]++] = items[i];
     }
-    order_nearly(to, count);
-    return insert_each(to, count, count * PLACES_EACH);
+    return order_nearly(to, count, count * PLACES_EACH);
 }
 
 uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_form form, uint64_t *to, uint64_t *spare)
@@ -231,8 +232,9 @@ uint64_t *ft_packed_sort(const uint64_t *items, size_t count, struct ft_packed_f
     unsigned most = count < FEW ? FEW_DIGIT_BITS : DIGIT_BITS, shift = form.dur_bits + FT_PACKED_MOVED_BITS;
     unsigned digits = (form.start_bits + most - 1) / most, width = (form.start_bits + digits - 1) / digits;
     if (count <= VERY_FEW) {
-        memcpy(to, items, count * sizeof(*to));
-        insert_each(to, count, SIZE_MAX);
+        for (size_t i = 0; i < count; i++) {
+            insert(to, i, items[i]);
+        }
         return to;
     }
     return sort_by_buckets(items, count, to, form) ? to : sort_by_digits(items, count, to, spare, shift, width, digits);

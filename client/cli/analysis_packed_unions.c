@@ -39,85 +39,38 @@ struct unions {
     int64_t io, read, write, move, io_end, read_end, write_end, move_end;
 };
 
-/* Inlined with constants: sides that no call has cost nothing. */
-static inline __attribute__((always_inline)) void measure_part(const struct ft_packed *calls, size_t from, size_t to,
-                                                               bool has_sides, struct unions *unions)
+/* The union of all calls grows. Those that move something are noted: often they are few. Their number. */
+static inline __attribute__((always_inline)) size_t measure_all(const struct ft_packed *calls, size_t from, size_t to,
+                                                                uint64_t moving[FT_PACKED_MARK_STEP],
+                                                                struct unions *unions)
 {
-    struct unions own = *unions;
+    int64_t io = unions->io, reached = unions->io_end;
+    size_t count = 0;
     for (size_t i = from; i < to; i++) {
         struct unpacked call = unpack(calls->items[i], calls->form);
-        own.io += grow(&own.io_end, call.start, call.end, true);
-        own.move += grow(&own.move_end, call.start, call.end, call.moved);
+        io += grow(&reached, call.start, call.end, true);
+        moving[count] = calls->items[i];
+        count += call.moved != 0;
+    }
+    unions->io = io;
+    unions->io_end = reached;
+    return count;
+}
+
+/* Inlined with constants: sides that no call has cost nothing. */
+static inline __attribute__((always_inline)) void measure_step(const struct ft_packed *calls, size_t from, size_t to,
+                                                               bool has_sides, struct unions *unions)
+{
+    uint64_t moving[FT_PACKED_MARK_STEP];
+    size_t count = measure_all(calls, from, to, moving, unions);
+    struct unions own = *unions;
+    for (size_t i = 0; i < count; i++) {
+        struct unpacked call = unpack(moving[i], calls->form);
+        own.move += grow(&own.move_end, call.start, call.end, true);
         own.read += has_sides ? grow(&own.read_end, call.start, call.end, call.moved & FT_PACKED_READ) : 0;
         own.write += has_sides ? grow(&own.write_end, call.start, call.end, call.moved & FT_PACKED_WRITE) : 0;
     }
     *unions = own;
-}
-
-/* Four unions side by side, of calls less than 2^31 ns apart. */
-typedef int32_t lanes __attribute__((vector_size(16)));
-typedef uint32_t unsigned_lanes __attribute__((vector_size(16)));
-#define LANE_MOST INT32_MAX
-
-static inline lanes larger_lanes(lanes a, lanes b)
-{
-    lanes is_more = a > b;
-    return (a & is_more) | (b & ~is_more);
-}
-
-static int32_t lane_of(int64_t reached, int64_t base)
-{
-    return reached > base ? (int32_t)(reached - base) : 0;
-}
-
-/* Whether all of the calls, and what was reached before them, are so close together. */
-static bool are_close(const struct ft_packed *calls, size_t from, size_t to, int64_t base, int64_t reached)
-{
-    uint64_t all = 0;
-    for (size_t i = from; i < to; i++) {
-        all |= calls->items[i];
-    }
-    uint64_t longest = all >> FT_PACKED_MOVED_BITS & ((UINT64_C(1) << calls->form.dur_bits) - 1);
-    int64_t last = unpack(calls->items[to - 1], calls->form).start - base;
-    return longest <= LANE_MOST && last <= LANE_MOST - (int64_t)longest && reached - base <= LANE_MOST;
-}
-
-/* measure_part() with both sides. What was reached before the first call begins makes no difference: it is moved there. */
-static void measure_close(const struct ft_packed *calls, size_t from, size_t to, struct unions *unions)
-{
-    static const lanes wanted[] = {{-1, 0, 0, 0}, {-1, -1, -1, 0}, {-1, -1, 0, -1}, {-1, -1, -1, -1}};
-    _Static_assert(FT_PACKED_READ == 1 && FT_PACKED_WRITE == 2, "IO, MOVE, READ, WRITE by what is moved");
-    int64_t base = unpack(calls->items[from], calls->form).start;
-    lanes reached = {lane_of(unions->io_end, base), lane_of(unions->move_end, base), lane_of(unions->read_end, base),
-                     lane_of(unions->write_end, base)};
-    unsigned_lanes sums = {0};
-    for (size_t i = from; i < to; i++) {
-        struct unpacked call = unpack(calls->items[i], calls->form);
-        int32_t start = (int32_t)(call.start - base), end = (int32_t)(call.end - base);
-        lanes starts = {start, start, start, start}, ends = {end, end, end, end};
-        lanes begin = larger_lanes(starts & wanted[call.moved], reached);
-        reached = larger_lanes(ends & wanted[call.moved], reached);
-        sums += (unsigned_lanes)(reached - begin);
-    }
-    unions->io += sums[0];
-    unions->move += sums[1];
-    unions->read += sums[2];
-    unions->write += sums[3];
-    unions->io_end = larger(unions->io_end, base + reached[0]);
-    unions->move_end = larger(unions->move_end, base + reached[1]);
-    unions->read_end = larger(unions->read_end, base + reached[2]);
-    unions->write_end = larger(unions->write_end, base + reached[3]);
-}
-
-static inline __attribute__((always_inline)) void measure_step(const struct ft_packed *calls, size_t from, size_t to,
-                                                               bool has_sides, struct unions *unions)
-{
-    int64_t base = has_sides && from < to ? unpack(calls->items[from], calls->form).start : 0;
-    if (has_sides && from < to && are_close(calls, from, to, base, unions->io_end)) {
-        measure_close(calls, from, to, unions);
-    } else {
-        measure_part(calls, from, to, has_sides, unions);
-    }
 }
 
 static inline __attribute__((always_inline)) void measure(const struct ft_packed *calls, bool has_sides,
@@ -223,19 +176,53 @@ static size_t first_from(const struct ft_packed *calls, int64_t mark_ns)
     return low;
 }
 
+/* Where and how calls are copied. */
+struct copy {
+    struct ft_packed_form form;
+    int64_t from, to_ns;
+    unsigned moved; /* what a call must have moved some of; 0: nothing */
+};
+
+/* What of one call is wanted; what is not begins and ends before everything. */
+static inline __attribute__((always_inline)) struct ft_interval part_of(const struct copy *copy, uint64_t item)
+{
+    struct unpacked call = unpack(item, copy->form);
+    int64_t start = larger(call.start + copy->form.base_ns, copy->from), end = call.end + copy->form.base_ns;
+    end = end < copy->to_ns ? end : copy->to_ns;
+    bool is_wanted = (copy->moved == 0 || item & copy->moved) & (end > start);
+    return (struct ft_interval){.start = is_wanted ? start : INT64_MIN, .end = is_wanted ? end : INT64_MIN};
+}
+
+/* Puts calls in order of start behind the list's last interval, which is there: each joins it or is the next. */
+static void put_behind(const struct copy *copy, const uint64_t *items, size_t count, struct ft_intervals *to)
+{
+    struct ft_interval *last = to->items + to->count - 1;
+    int64_t start = last->start, reached = last->end;
+    for (size_t i = 0; i < count; i++) {
+        struct ft_interval one = part_of(copy, items[i]);
+        bool is_new = one.start > reached;
+        last += is_new;
+        start = is_new ? one.start : start;
+        reached = larger(reached, one.end);
+        *last = (struct ft_interval){.start = start, .end = reached};
+    }
+    to->count = (size_t)(last - to->items) + 1;
+}
+
 void ft_packed_copy(const struct ft_packed *calls, enum ft_sweep_kind kind, int64_t from, int64_t to_ns,
                     struct ft_intervals *to)
 {
-    unsigned moved = moved_of(kind);
-    size_t last = first_from(calls, to_ns);
+    const struct copy copy = {.form = calls->form, .from = from, .to_ns = to_ns, .moved = moved_of(kind)};
+    size_t i = first_above(calls, from), last = first_from(calls, to_ns);
     if (!calls->has_sides && (kind == FT_SWEEP_READ || kind == FT_SWEEP_WRITE)) {
         return;
     }
-    for (size_t i = first_above(calls, from); i < last; i++) {
-        if (moved == 0 || calls->items[i] & moved) {
-            struct unpacked call = unpack(calls->items[i], calls->form);
-            int64_t start = larger(call.start + calls->form.base_ns, from), end = call.end + calls->form.base_ns;
-            ft_intervals_add(to, start, end < to_ns ? end : to_ns);
-        }
+    for (; to->count == 0 && i < last; i++) {
+        struct ft_interval one = part_of(&copy, calls->items[i]);
+        ft_intervals_add(to, one.start, one.end);
+    }
+    if (i < last) {
+        ft_intervals_reserve(to, last - i);
+        put_behind(&copy, calls->items + i, last - i, to);
     }
 }
