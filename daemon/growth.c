@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/daemon.h"
+#include "daemon/log.h"
 #include "daemon/procfs.h"
 
 #define GRANT_CHUNKS 256u
@@ -112,8 +113,13 @@ static void make_larger(struct ft_job *job, struct ft_process *process, int64_t 
     if (now_ns < process->growth.next_make_ns)
         return;
     process->growth.next_make_ns = now_ns + LIMITED_NS;
-    if (!ft_users_take_bytes(&job->daemon->users, process->uid, bytes))
+    if (!ft_users_take_bytes(&job->daemon->users, process->uid, bytes)) {
+        ft_log_limited_about(FT_LOG_WARNING, FT_LOG_ABOUT(FT_LOG_USER(process->uid)),
+                             "user %u: has all of max_user_memory; rings grow no more, and what finds one full is "
+                             "counted, not kept",
+                             process->uid);
         return;
+    }
     if (!has_room_of_its_own(&job->daemon->memory_mount, bytes)) {
         ft_users_give_bytes(&job->daemon->users, process->uid, bytes);
         return;

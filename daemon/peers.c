@@ -9,6 +9,7 @@
 
 #include "daemon/admit.h"
 #include "daemon/daemon.h"
+#include "daemon/log.h"
 #include "daemon/refusal.h"
 
 #define PATIENCE_NS INT64_C(5000000000)
@@ -132,6 +133,10 @@ void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
     struct ft_peer *victim = find_victim(daemon, peer);
     if (victim) {
         ft_status_add(&daemon->status, refused_message, 1);
+        ft_log_limited_about(FT_LOG_WARNING, FT_LOG_ABOUT(FT_LOG_USER(victim->uid)),
+                             "user %u: too many connections that say nothing; the oldest are closed: max_connections "
+                             "or max_connections_per_user",
+                             victim->uid);
         ft_refusal_send(victim->fd, FT_REFUSAL_CONNECTIONS);
         forget(peers, victim);
     }

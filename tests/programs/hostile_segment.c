@@ -2,6 +2,7 @@
 // CFLAGS: -Wno-missing-field-initializers
 // Segments that contradict themselves, and segments that change while the daemon reads them. See hostile.h.
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -148,6 +149,30 @@ static void growth(void)
     maker_fini(&maker);
 }
 
+// Rings that are never large enough, until nobody writes to our stdin any more; prints what the daemon gave them in all.
+static void rings_without_end(void)
+{
+    enum { SEGMENTS = 6, ROUNDS_LEAST = 200 };
+    struct maker makers[SEGMENTS];
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    uint64_t given = 0;
+    for (int i = 0; i < SEGMENTS; i++) {
+        fill(&makers[i]);
+        offer(makers[i].fd, makers[i].bytes);
+    }
+    for (int round = 0; round < ROUNDS_LEAST || poll(&input, 1, 1) == 0; round++)
+        for (int i = 0; i < SEGMENTS; i++) {
+            maker_call(&makers[i], 0, FT_CALL_ID_pread64, FT_FILE_CWD, 1, (uint64_t)round, maker_ticks(), 1);
+            __atomic_fetch_add(&makers[i].head->chunks_wanted, 1, __ATOMIC_RELAXED);
+        }
+    for (int i = 0; i < SEGMENTS; i++) {
+        uint32_t to = __atomic_load_n(&makers[i].head->chunks_granted, __ATOMIC_RELAXED);
+        given += to > FT_CHUNKS_BY_SHIM ? (uint64_t)(to - FT_CHUNKS_BY_SHIM) * FT_CHUNK_BYTES : 0;
+        maker_fini(&makers[i]);
+    }
+    printf("%llu\n", (unsigned long long)given);
+}
+
 static struct timespec deadline;
 
 static int is_over(void)
@@ -196,9 +221,16 @@ static void scribbled_while_read(void)
 }
 
 static const struct hostile_case cases[] = {
-    CASE(geometry),    CASE(live_words), CASE(lines_that_lie),
-    CASE(hello_items), CASE(claims),     CASE(records_of_every_kind),
-    CASE(chunk_heads), CASE(growth),     CASE(scribbled_while_read),
+    CASE(geometry),
+    CASE(live_words),
+    CASE(lines_that_lie),
+    CASE(hello_items),
+    CASE(claims),
+    CASE(records_of_every_kind),
+    CASE(chunk_heads),
+    CASE(growth),
+    CASE(rings_without_end),
+    CASE(scribbled_while_read),
 };
 
 int main(int argc, char **argv)
