@@ -33,7 +33,9 @@ static void expect(struct ft_drain *drain, struct ft_process *process, struct ft
     if (!given->pid || (attached && (!may_be_hidden || attached->exe == ft_seen_hash(path))) ||
         ft_expected_is_known(children, given->pid, given->way, given->parent)) // told by a daemon before us
         return;
-    const struct ft_children_expected *one = ft_expected_add(children, given, path);
+    struct ft_children_expected *one = ft_expected_add(children, given, path);
+    if (one && !attached && may_be_hidden)
+        one->at_first = ft_exe_examine_again(one->path, children->known, FT_CHILDREN_VERDICTS);
     if (one && !attached && drain->writer && children->told_part == drain->part)
         ft_expected_put(one, drain->writer);
 }

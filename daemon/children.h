@@ -39,7 +39,8 @@ struct ft_children_expected {
     enum ft_shim_gap failed_gap; // what the parent's segment says of it
     uint64_t parent;             // segment of the process whose record it is
     uint32_t parent_pid;
-    int64_t since_ns; // what attaches from then on may be it
+    struct ft_exe_verdict at_first; // what its file told when its record came: later it may be gone
+    int64_t since_ns;               // what attaches from then on may be it
     int64_t due_ns;
     char path[FT_CHILDREN_PATH_MAX]; // what it executed; that of its parent where it was forked
 };

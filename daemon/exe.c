@@ -172,6 +172,19 @@ static struct ft_exe_verdict examine_file(int fd, const struct ft_exe_look *look
     return VERDICT(NOT_ATTACHED, "did not attach");
 }
 
+// It may have been removed since, unless who executed it is known to see other files than we do.
+static struct ft_exe_verdict verdict_of_absent(const struct ft_exe_look *look)
+{
+    struct ft_exe_verdict verdict = VERDICT(NOT_ATTACHED, "did not attach, and its file is gone");
+    struct stat own, its;
+    char root[32];
+    snprintf(root, sizeof(root), "/proc/%u/root/", look ? look->root_pid : 0);
+    if (stat("/", &own) == 0 && stat(root, &its) == 0 && (own.st_dev != its.st_dev || own.st_ino != its.st_ino))
+        verdict = VERDICT(CONTAINER, "its file is not to be found from here");
+    verdict.is_absent = true;
+    return verdict;
+}
+
 struct ft_exe_verdict ft_exe_examine(const char *name, const struct ft_exe_look *look)
 {
     char script[256], found[512];
@@ -180,7 +193,7 @@ struct ft_exe_verdict ft_exe_examine(const char *name, const struct ft_exe_look 
     for (int depth = 0; path && depth < SCRIPTS_MAX; depth++) {
         int fd = open_in_root(path, look);
         if (fd < 0 && errno == ENOENT)
-            return VERDICT(CONTAINER, "its file is not to be found from here");
+            return verdict_of_absent(look);
         if (fd < 0)
             return VERDICT(NOT_ATTACHED, "did not attach, and its file cannot be read");
         verdict = examine_file(fd, look, script, sizeof(script));

@@ -14,6 +14,7 @@ struct ft_exe_verdict {
     enum ft_gap gap;
     const char *reason; // static
     bool is_certain;    // the file alone tells that it cannot attach, whatever else is seen of its pid
+    bool is_absent;     // there is no such file, or not any more
 };
 
 // Who executed it.

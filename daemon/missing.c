@@ -83,6 +83,8 @@ struct ft_exe_verdict ft_missing_find_reason(const struct ft_job *job, struct ft
         by_file = ft_exe_examine_running(one->pid, &look);
     if (by_file.gap == FT_GAP_NOT_ATTACHED && one->way != FT_CHILDREN_FORKED)
         by_file = ft_exe_examine(one->path, &look);
+    if (by_file.is_absent && one->at_first.is_certain)
+        by_file = one->at_first;
     if (by_file.gap != FT_GAP_NOT_ATTACHED && by_file.gap != FT_GAP_CONTAINER)
         return by_file;
     struct ft_process *parent = one->has_failed_gap ? NULL : ft_missing_find_parent(job, one);

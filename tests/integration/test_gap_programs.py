@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs that the library cannot be loaded into, started in every way: each is one gap with its name and the reason."""
 
+import json
 import os
 import shutil
 
@@ -61,6 +62,31 @@ def test_the_command_itself(tap, kind):
     trace = tap.run(["./hello"], status=6)
     only_gap(trace, KINDS[kind][0], program)
     assert KINDS[kind][0].encode() in trace.ran.stderr
+
+
+def test_a_program_that_is_removed_soon(tap):
+    """Its file says what it was while there is one; that it is gone is no sign of another root."""
+    program = made(tap, "static")
+    daemon = tap.daemon()
+    assert daemon.call(["sh", "-c", "./hello; exit $?"], cwd=tap.work).returncode == 6
+
+    def is_read_out():
+        done = harness.call([harness.FLOWTAP, "status", "--json", "--socket", daemon.socket])
+        return json.loads(done.stdout)["gauges"]["processes"] == 0
+    harness.wait_until("what its parent recorded to be read", is_read_out)
+    program.unlink()
+    only_gap(daemon.stop(), "static", program)
+
+
+def test_a_program_that_removes_itself(tap):
+    """Nobody can look at it then, but for a moment, and nothing is guessed."""
+    (tap.work / "gone.c").write_text("#include <unistd.h>\nint main(int n, char **v) { return n && unlink(v[0]) ? 1 : 6; }\n")
+    assert tap.plain(["gcc", "-static", "-o", "gone", "gone.c"]).returncode == 0
+    trace = tap.run(["sh", "-c", "./gone; exit $?"], status=6)
+    assert not (tap.work / "gone").exists()
+    (gap,) = trace.gaps()
+    assert gap["exe"] == str(tap.work / "gone")
+    assert gap["kind"] == "static" or (gap["kind"], gap["reason"]) == ("not_attached", "did not attach, and its file is gone")
 
 
 def test_a_go_program(tap):

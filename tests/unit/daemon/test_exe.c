@@ -4,22 +4,26 @@
 #include "daemon/exe.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/flowtap-test-exe-XXXXXX";
+static char folder[32];
 
 static int set_up(void **state)
 {
     (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/flowtap-test-exe-XXXXXX");
     return mkdtemp(folder) ? chdir(folder) : -1;
 }
 
@@ -66,9 +70,42 @@ static void what_is_no_file_is_never_opened(void **state)
     assert_int_equal(ft_exe_examine("/proc", NULL).gap, FT_GAP_NOT_ATTACHED);
 }
 
+// That a file is gone says nothing of where it was, unless who executed it is known to have another root than we.
+static void a_file_that_is_gone_is_no_container(void **state)
+{
+    const struct ft_exe_look own_root = {.root_pid = (uint32_t)getpid()};
+    char name[64];
+    (void)state;
+    snprintf(name, sizeof(name), "%s/gone", folder);
+    assert_int_equal(ft_exe_examine(name, NULL).gap, FT_GAP_NOT_ATTACHED);
+    assert_int_equal(ft_exe_examine(name, &own_root).gap, FT_GAP_NOT_ATTACHED);
+    assert_true(ft_exe_examine(name, &own_root).is_absent);
+    assert_false(ft_exe_examine("/bin/true", &own_root).is_absent);
+    pid_t child = fork();
+    if (child == 0) {
+        if (chroot(folder) != 0)
+            _exit(1);
+        pause();
+    }
+    const struct ft_exe_look its_root = {.root_pid = (uint32_t)child};
+    struct stat own, its;
+    char root[32];
+    int status = 0;
+    snprintf(root, sizeof(root), "/proc/%d/root/", (int)child);
+    assert_int_equal(stat(folder, &own), 0);
+    while (waitpid(child, &status, WNOHANG) == 0 && (stat(root, &its) < 0 || its.st_ino != own.st_ino))
+        sched_yield();
+    if (status == 0)
+        assert_int_equal(ft_exe_examine(name, &its_root).gap, FT_GAP_CONTAINER);
+    else
+        print_message("chroot is not allowed here\n");
+    kill(child, SIGKILL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_file_that_is_gone_is_no_container, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_file_is_never_opened, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
