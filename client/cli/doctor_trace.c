@@ -20,6 +20,9 @@
 /* Below that, what libc and the kernel read beside the program's own calls may be more than these. */
 #define UNCOVERED_BYTES_MIN (UINT64_C(64) << 20)
 
+/* A job of a thousand programs that were not seen is told of in as many lines. */
+enum { GAP_LINES_MAX = 32 };
+
 static const struct {
     const char *what, *advice;
 } gap_rows[FT_GAP_END] = {
@@ -88,7 +91,21 @@ static void word_gap(const struct ft_job_gap *gap, const char **what, const char
     }
 }
 
-/* One line for each program and reason, however many processes ran it. */
+static void tell_gap(struct ft_doctor *doctor, const struct ft_job_gap *gap, uint64_t count)
+{
+    const char *what, *advice;
+    word_gap(gap, &what, &advice);
+    char *exe = gap->exe.len ? ft_cli_format("%.*s", (int)gap->exe.len, gap->exe.data) : NULL;
+    ft_doctor_problem(doctor, exe, advice, "%s %s (gap %s, %" PRIu64 " times%s%.*s)",
+                      exe                                  ? exe
+                      : gap->kind == FT_GAP_DAEMON_STOPPED ? "what ran"
+                                                           : "a program",
+                      what, ft_gap_name(gap->kind), count, gap->reason.len ? ": " : "", (int)gap->reason.len,
+                      gap->reason.len ? gap->reason.data : "");
+    free(exe);
+}
+
+/* One line for each program and reason, however many processes ran it; of the first so many. */
 static void tell_gaps(struct ft_doctor *doctor, const struct ft_job *job)
 {
     struct ft_map map;
@@ -105,18 +122,18 @@ static void tell_gaps(struct ft_doctor *doctor, const struct ft_job *job)
         firsts[at] = is_new ? (uint32_t)i : firsts[at];
         counts[at] += gap->count;
     }
+    uint64_t rest = 0;
     for (size_t at = 0; at < map.count; at++) {
-        const struct ft_job_gap *gap = &job->gaps[firsts[at]];
-        const char *what, *advice;
-        word_gap(gap, &what, &advice);
-        char *exe = gap->exe.len ? ft_cli_format("%.*s", (int)gap->exe.len, gap->exe.data) : NULL;
-        ft_doctor_problem(doctor, exe, advice, "%s %s (gap %s, %" PRIu64 " times%s%.*s)",
-                          exe                                  ? exe
-                          : gap->kind == FT_GAP_DAEMON_STOPPED ? "what ran"
-                                                               : "a program",
-                          what, ft_gap_name(gap->kind), counts[at], gap->reason.len ? ": " : "", (int)gap->reason.len,
-                          gap->reason.len ? gap->reason.data : "");
-        free(exe);
+        if (at < GAP_LINES_MAX) {
+            tell_gap(doctor, &job->gaps[firsts[at]], counts[at]);
+        } else {
+            rest += counts[at];
+        }
+    }
+    if (rest > 0) {
+        struct ft_unit_text programs, times;
+        ft_doctor_problem(doctor, NULL, "`flowtap processes` lists all", "%s more programs were not seen (%s times)",
+                          ft_units_count(&programs, map.count - GAP_LINES_MAX), ft_units_count(&times, rest));
     }
     free(counts);
     free(firsts);

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""A file in which very much is missing: gaps, drops of each cause, and damage are told exactly, in a few lines."""
+
+import json
+import re
+
+import pytest
+
+import frames
+import harness
+from reading import COMMANDS, on, read_all
+from test_schemas import check
+from traced import CAUSES
+
+GAPS, DAMAGES, LINES_MAX = 1024, 100_000, 1100
+KINDS = 15
+
+
+@pytest.fixture(scope="module")
+def parts():
+    tap = harness.Tap()
+    (path,) = tap.run(["sh", "-c", "cat /etc/hostname > f; ls"]).flow_files()
+    yield frames.take_apart(path.read_bytes())
+    tap.finish(keep=False)
+
+
+def test_a_thousand_gaps(tap, parts):
+    tables = frames.message(2)()
+    for i in range(GAPS):
+        tables.gaps.add(kind=1 + i % KINDS, pid=100_000 + i, count=1 + i % 3, exe=b"/bin/p%d" % i, reason=b"why %d" % i)
+    path = tap.folder / "gaps.flow"
+    path.write_bytes(frames.put_together(parts, frames.put(2, tables)))
+    results = read_all(path)
+    assert all(done.returncode == (name.split()[0] == "doctor") for name, done in results.items()), results
+    summary = json.loads(results["summary --json"].stdout)
+    times = sum(1 + i % 3 for i in range(GAPS))
+    assert len(summary["gaps"]) == GAPS and sum(gap["count"] for gap in summary["gaps"]) == times
+    assert len({gap["kind"] for gap in summary["gaps"]}) == KINDS
+    for words in COMMANDS:
+        if words[0] not in ("verify", "info") and "--quick" not in words:
+            told = results[" ".join(words)]
+            assert b"1,024 gaps" in told.stdout + told.stderr or words[0] in ("processes", "doctor", "diff"), words
+    assert all(results[name].stdout.count(b"\n") < 100 for name in ("summary", "files", "timeline", "diagnose", "diff", "doctor"))
+    doctor = [line for line in results["doctor"].stdout.decode().splitlines() if line.startswith("problem")]
+    shown = sum(int(count) for line in doctor for count in re.findall(r"\(gap \w+, (\d+) times", line))
+    (rest,) = re.findall(r"([\d,]+) more programs were not seen \(([\d,]+) times\)", results["doctor"].stdout.decode())
+    assert (len(doctor) - 1 + int(rest[0]), shown + int(rest[1].replace(",", ""))) == (GAPS, times)
+    assert results["processes"].stdout.count(b" why ") == GAPS  # the list of them
+
+
+def test_a_hundred_thousand_small_damages(tap, parts):
+    path = tap.folder / "damages.flow"
+    path.write_bytes(frames.put_together(parts, (b"abc" + frames.put(2, frames.message(2)())) * DAMAGES))
+    results = read_all(path)
+    for name, done in results.items():
+        assert done.returncode == (name.split()[0] in ("verify", "doctor")), (name, done)
+        assert done.stdout.count(b"\n") <= LINES_MAX and done.stderr.count(b"\n") <= 2, name  # diff tells of each side
+    (file,) = json.loads(results["verify --json"].stdout)["files"]
+    assert sum(problem["count"] for problem in file["problems"]) == DAMAGES
+    rows = re.findall(r"damage: bytes that are no whole frame, at byte \d+, 3 bytes(?:, ([\d,]+) of them)?", results["verify"].stdout.decode())
+    assert sum(int(count.replace(",", "") or 1) if count else 1 for count in rows) == DAMAGES
+    assert json.loads(results["summary --json"].stdout)["missing"] == 0
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_each_cause_of_a_drop_is_told(tap, parts, cause):
+    """Emitted, stored and dropped, whichever cause it was."""
+    path = tap.folder / "dropped.flow"
+    parts = [(kind, type(content).FromString(content.SerializeToString()), data) for kind, content, data in parts]
+    changed = [process for kind, tables, _ in parts if kind == 2 for process in tables.processes if process.emitted]
+    last = changed[-1]
+    del last.dropped[:]
+    last.dropped.extend([1234 if one == cause else 0 for one in CAUSES])
+    last.emitted += 1234
+    path.write_bytes(frames.put_together(parts))
+    summary = json.loads(on(["summary", "--json"], path).stdout)
+    assert summary["dropped_by_cause"] == {**dict.fromkeys(CAUSES, 0), cause: 1234}
+    assert summary["events"] == summary["stored"] + 1234 and summary["missing"] == 0 and summary["stored"] > 0
+    check("summary", summary)
+    text = on(["summary"], path).stdout.decode()
+    (seen,) = re.findall(r"^Processes .* ([\d,]+) events$", text, re.M)
+    (line,) = re.findall(r"^Not seen .*$", text, re.M)
+    assert seen == f"{summary['events']:,}" and "1,234 events dropped" in line and cause in line, text
+    doctor = on(["doctor"], path)
+    assert doctor.returncode == 1 and f"({cause})".encode() in doctor.stdout
+    assert on(["verify"], path).returncode == 0
