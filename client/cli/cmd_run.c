@@ -89,9 +89,13 @@ static void make_environment(struct ft_environment *environment, const struct va
     free(preload);
 }
 
-/* Why nothing was recorded, as far as the program's file tells; NULL: it does not. */
+/* Why nothing was recorded, as far as the environment and the program's file tell; NULL: they do not. */
 static const char *why_untraceable(const struct ft_elf *elf)
 {
+    const char *mode = getenv("FLOWTAP_MODE");
+    if (mode && strcmp(mode, "off") == 0) {
+        return "FLOWTAP_MODE is off";
+    }
     if (elf->secure_why) {
         return "it runs with more rights than its caller (set-user-ID, set-group-ID or capabilities)";
     }

@@ -200,6 +200,21 @@ char *ft_report_title(const struct ft_strings *operands, const char *name, const
     return title;
 }
 
+/* Which files a process was told to look at, or to leave out; NULL where it was told of none. */
+static const struct ft_tag *find_filter(const struct ft_trace_process *record)
+{
+    static const struct ft_bytes names[] = {FT_BYTES("FLOWTAP_INCLUDE"), FT_BYTES("FLOWTAP_EXCLUDE")};
+    for (size_t i = 0; i < record->claims_count; i++) {
+        const struct ft_bytes key = record->claims[i].key;
+        for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+            if (key.len == names[n].len && memcmp(key.data, names[n].data, key.len) == 0) {
+                return &record->claims[i];
+            }
+        }
+    }
+    return NULL;
+}
+
 char *ft_report_why_empty(const struct ft_trace_set *set)
 {
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
@@ -231,6 +246,14 @@ char *ft_report_why_empty(const struct ft_trace_set *set)
     for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
         if (ft_trace_set_process(set, p)->record->emitted > 0) {
             return ft_cli_strdup("all that the programs did was dropped (see dropped_by_cause)");
+        }
+    }
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        const struct ft_tag *filter = find_filter(ft_trace_set_process(set, p)->record);
+        if (filter) {
+            return ft_cli_format("the programs did nothing to a file that is let through by %.*s=%.*s",
+                                 (int)filter->key.len, filter->key.data, (int)filter->value.len,
+                                 filter->value.len ? filter->value.data : "");
         }
     }
     return ft_cli_strdup("the programs made no call that is recorded");
