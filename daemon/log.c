@@ -117,11 +117,15 @@ void ft_log_about(int level, const struct ft_log_about *about, const char *forma
         fprintf(stderr, "flowtapd: %s\n", text);
 }
 
-bool ft_log_site_may_speak(struct ft_log_site *site, uint64_t *left_out)
+int64_t ft_log_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+bool ft_log_site_may_speak(struct ft_log_site *site, int64_t now_ns, uint64_t *left_out)
+{
     pthread_mutex_lock(&site_lock);
     bool may_speak = site->next_ns <= now_ns;
     *left_out = site->left_out;

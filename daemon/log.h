@@ -58,14 +58,16 @@ __attribute__((format(printf, 3, 4))) void ft_log_about(int level, const struct 
 // Of a configuration (struct ft_config_report).
 void ft_log_config(bool is_error, const char *text);
 
+// Time now on CLOCK_MONOTONIC, for a call site.
+int64_t ft_log_now_ns(void);
 // False where this call site spoke less than a minute ago; *left_out says how often it was silent since.
-bool ft_log_site_may_speak(struct ft_log_site *site, uint64_t *left_out);
+bool ft_log_site_may_speak(struct ft_log_site *site, int64_t now_ns, uint64_t *left_out);
 
 #define ft_log_limited_about(level, about, format, ...)                                                            \
     do {                                                                                                           \
         static struct ft_log_site site_;                                                                           \
         uint64_t left_out_;                                                                                        \
-        if (ft_log_site_may_speak(&site_, &left_out_))                                                             \
+        if (ft_log_site_may_speak(&site_, ft_log_now_ns(), &left_out_))                                            \
             ft_log_about(level, about, left_out_ ? format " (%llu more since the last message)" : format "%.0llu", \
                          ##__VA_ARGS__, (unsigned long long)left_out_);                                            \
     } while (0)
