@@ -137,10 +137,12 @@ FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omi
 FUZZ_CFLAGS = $(BASE_CFLAGS) -I$(O)/gen -pthread -O1 -g $(FUZZ_SANITIZE) $(PKG_CFLAGS)
 fuzz_object = $(addprefix $(O)/fuzz/,$(addsuffix .o,$(basename $(1))))
 FUZZ_OBJ := $(call fuzz_object,$(PROTO_SRC) $(filter-out %/main.c,$(DAEMON_SRC)))
+FUZZ_READ_OBJ := $(call fuzz_object,$(TRACE_SRC) $(filter-out %/main.c,$(CLI_SRC)))
 FUZZ_GEN_OBJ := $(PROTO_DEF:%.proto=$(O)/fuzz/gen/%.pb-c.o)
 FUZZ_LIB := $(O)/fuzz/flowtap.a
+FUZZ_READ_LIB := $(O)/fuzz/read.a
 
-$(FUZZ_OBJ): $(O)/fuzz/%.o: %.c $(FLAGS_FILE) | $(PROTO_GEN_H)
+$(FUZZ_OBJ) $(FUZZ_READ_OBJ): $(O)/fuzz/%.o: %.c $(FLAGS_FILE) | $(PROTO_GEN_H)
 	$(call say,FUZZ)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link $(DEPEND) -c -o $@ $<
@@ -150,13 +152,15 @@ $(FUZZ_GEN_OBJ): $(O)/fuzz/gen/%.o: $(O)/gen/%.c $(FLAGS_FILE)
 	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -w -fsanitize=fuzzer-no-link $(DEPEND) -c -o $@ $<
 
 $(FUZZ_LIB): $(FUZZ_OBJ) $(FUZZ_GEN_OBJ)
+$(FUZZ_READ_LIB): $(FUZZ_READ_OBJ)
+$(FUZZ_LIB) $(FUZZ_READ_LIB):
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(FUZZ_BIN): $(O)/%: %.c $(FUZZ_LIB)
+$(FUZZ_BIN): $(O)/%: %.c $(FUZZ_READ_LIB) $(FUZZ_LIB)
 	$(call say,FUZZ)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer -MMD -MP -MF $@.d -o $@ $< $(FUZZ_LIB) \
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer -MMD -MP -MF $@.d -o $@ $< $(FUZZ_READ_LIB) $(FUZZ_LIB) \
 		$(DAEMON_LIBS)
 
 .PHONY: fuzz-programs fuzz-short fuzz

@@ -44,7 +44,6 @@ static int read_groups(struct ft_groups *groups, struct ft_group_keys *keys, con
     }
     if (groups->are_too_many) {
         ft_groups_fini(groups);
-        ft_group_keys_fini(keys);
         return ft_cli_fail("more than %s groups: fewer keys (--by), or `flowtap events --by`",
                            ft_units_count(&most, FT_GROUPS_MAX));
     }
@@ -120,7 +119,6 @@ static int read_and_print(const struct ft_trace_set *set, const struct ft_string
     print(&summary, paths, out, look);
     if (look->by) {
         ft_groups_fini(&groups);
-        ft_group_keys_fini(look->by);
     }
     ft_job_fini(&summary.job);
     ft_scan_fini(&summary.whole);
@@ -163,7 +161,11 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
         return ft_cli_fail_usage("--by: %s", error);
     }
     look.by = values->by ? &keys : NULL;
-    return ft_cli_finish_output(ft_summary_show(operands, stdout, &look));
+    int status = ft_cli_finish_output(ft_summary_show(operands, stdout, &look));
+    if (look.by) {
+        ft_group_keys_fini(&keys);
+    }
+    return status;
 }
 
 const struct ft_command ft_command_summary = {
