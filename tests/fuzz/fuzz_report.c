@@ -94,7 +94,10 @@ static void run_line(size_t line)
     snprintf(name, sizeof(name), "%s", lines[line].command->name);
     for (int i = 0; i < WORDS_MAX && lines[line].words[i]; i++) {
         const char *word = lines[line].words[i];
-        const char *path = strcmp(word, "R") == 0 ? raw : strcmp(word, "W") == 0 ? whole : strcmp(word, "B") == 0 ? folder : word;
+        const char *path = strcmp(word, "R") == 0   ? raw
+                           : strcmp(word, "W") == 0 ? whole
+                           : strcmp(word, "B") == 0 ? folder
+                                                    : word;
         snprintf(words[i], sizeof(words[i]), "%s", path);
         argv[argc++] = words[i];
     }
