@@ -9,7 +9,10 @@
 
 #include <stdint.h>
 
-/* `frame`: of the wrapper. For ft_fork_end; NULL: too many at a time. Whose this one is, is not known, nor that a jump left it. */
+/*
+ * `frame`: of the wrapper. For ft_fork_end; NULL: too many at a time, and this thread is one of those beyond FT_LINES_MAX,
+ * which have no line. Whose that fork is, is not known, nor that a jump left it.
+ */
 uint64_t *ft_fork_begin(const void *frame);
 void ft_fork_end(uint64_t *place, const void *frame);
 /* Whether one of this thread goes on above `frame`: in a child that has not attached, the one that made it. No system call. */

@@ -160,7 +160,8 @@ struct ft_process {
     uint32_t chunks_fixed;        /* in FT_GROWTH_FIXED no chunk beyond them is taken */
     uint32_t missed;              /* calls while another thread was attaching: counted once that is done */
     uint64_t forks[FT_FORKS_MAX]; /* that are on their way (atomic): their holders (forks.h) */
-    uint32_t forks_beyond;        /* how many more (atomic) */
+    uint32_t forks_lines;         /* below it lines may have more of them (atomic) */
+    uint32_t forks_beyond;        /* how many more, of threads without a line (atomic) */
     uint64_t growth_retry_ticks;
     uint32_t hello_items_bytes; /* of the items that a forked child copies */
     uint8_t inherited_filter;   /* whether a seccomp filter was there at the start: 0 not asked, 1 no, 2 yes (atomic) */

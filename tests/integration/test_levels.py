@@ -120,10 +120,10 @@ def test_plugins_are_seen_from_their_first_call(tap, built, binding, threads):
 
 
 @pytest.mark.parametrize("binding", ["lazy", "now", "no_plt"])
-@pytest.mark.parametrize("how", ["forking", "ended", "ended-cancelled", "cancelled"])
+@pytest.mark.parametrize("how", ["forking", "ended", "ended-cancelled", "cancelled", "crowd-cancelled"])
 def test_plugins_are_seen_beside_a_fork_and_without_the_first_thread(tap, built, binding, how):
     """Opened while another thread is within fork(), they are looked at once their symbols are asked for; a fork that was
-    cancelled is none."""
+    cancelled is none, nor are more than have a place."""
     check(tap, [built("opener.c"), plugins(built, binding, 4), "30", how])
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // opener PLUGIN TIMES HOW: opens the plugin, lets it call the library ten times and closes it again, TIMES times. HOW:
 // N threads, of which each after the first has its own, PLUGIN.1 and so on; "forking": another one is within fork() at each dlopen; "ended": the first thread is gone;
-// "cancelled": before each dlopen another thread is cancelled in forkpty; "ended-cancelled": so the first one has ended;
+// "cancelled": before each dlopen another thread is cancelled in forkpty; "crowd-cancelled": so many are at a time;
+// "ended-cancelled": so the first one has ended;
 // "starved": there is no memory when the symbol is asked for first; "cramped": there is a little.
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,11 +17,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 16, CRAMPED = 64 << 10 };
+enum { THREADS_MAX = 16, CRAMPED = 64 << 10, CROWD = 20 };
 static const char *plugin;
 static long times;
 static int forks, cancels, is_starved, is_cramped, begun[2], opened_too[2];
 static pthread_t forker, first;
+static pthread_barrier_t left; // by all that are cancelled in forkpty at a time
 
 static void wait_in_fork(void)
 {
@@ -53,26 +55,38 @@ static void end_fork(void)
         abort();
 }
 
+static void wait_for_crowd(void *unused)
+{
+    (void)unused;
+    pthread_barrier_wait(&left);
+}
+
 static void *cancelled_in_forkpty(void *data)
 {
     int side;
     *(long *)data = syscall(SYS_gettid);
+    pthread_cleanup_push(wait_for_crowd, NULL);
     pthread_cancel(pthread_self());
     forkpty(&side, NULL, NULL, NULL);
+    pthread_cleanup_pop(0);
     abort();
     return data;
 }
 
-static void cancel_fork(void)
+static void cancel_forks(void)
 {
-    pthread_t thread;
+    pthread_t threads[CROWD];
     void *end = NULL;
-    long tid = 0;
-    if (pthread_create(&thread, NULL, cancelled_in_forkpty, &tid) != 0 || pthread_join(thread, &end) != 0 ||
-        end != PTHREAD_CANCELED)
-        abort();
-    while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
-        sched_yield(); /* the kernel has it a little longer */
+    long tids[CROWD] = {0};
+    for (int i = 0; i < cancels; i++)
+        if (pthread_create(&threads[i], NULL, cancelled_in_forkpty, &tids[i]) != 0)
+            abort();
+    for (int i = 0; i < cancels; i++)
+        if (pthread_join(threads[i], &end) != 0 || end != PTHREAD_CANCELED)
+            abort();
+    for (int i = 0; i < cancels; i++)
+        while (syscall(SYS_tgkill, getpid(), tids[i], 0) == 0)
+            sched_yield(); /* the kernel has it a little longer */
 }
 
 static void limit_memory(unsigned long bytes)
@@ -111,7 +125,7 @@ static void *run(void *data)
         if (forks)
             begin_fork();
         if (cancels)
-            cancel_fork();
+            cancel_forks();
         void *opened = dlopen(own, i % 2 ? RTLD_NOW : RTLD_LAZY);
         if (forks)
             end_fork();
@@ -153,6 +167,8 @@ int main(int argc, char **argv)
     plugin = argv[1];
     times = atol(argv[2]);
     first = pthread_self();
+    cancels = strcmp(argv[3], "cancelled") == 0 ? 1 : strcmp(argv[3], "crowd-cancelled") == 0 ? CROWD : 0;
+    pthread_barrier_init(&left, NULL, cancels ? (unsigned)cancels : 1);
     if (strncmp(argv[3], "ended", 5) == 0) {
         pthread_create(&other, NULL, run_alone, NULL);
         if (strcmp(argv[3], "ended-cancelled") == 0)
@@ -160,7 +176,6 @@ int main(int argc, char **argv)
         pthread_exit(NULL);
     }
     forks = strcmp(argv[3], "forking") == 0;
-    cancels = strcmp(argv[3], "cancelled") == 0;
     is_starved = strcmp(argv[3], "starved") == 0;
     is_cramped = strcmp(argv[3], "cramped") == 0;
     if (forks && (pipe(begun) != 0 || pipe(opened_too) != 0 || pthread_atfork(wait_in_fork, NULL, NULL) != 0))

@@ -88,11 +88,26 @@ static void those_of_threads_that_ended_are_none_and_take_no_place(void **state)
     assert_false(ft_fork_is_any(FRAME(2)));
 }
 
+static void begin_first(uint64_t *places[FT_FORKS_MAX])
+{
+    for (int i = 0; i < FT_FORKS_MAX; i++)
+        assert_non_null(places[i] = ft_fork_begin(FRAME(i)));
+}
+
+static void end_first(uint64_t *places[FT_FORKS_MAX])
+{
+    for (int i = 0; i < FT_FORKS_MAX; i++)
+        ft_fork_end(places[i], FRAME(i));
+}
+
+static int has_line;
+
 static void *begin_and_end_fork(void *is_begun)
 {
-    assert_int_equal(ft_thread_start(), 0);
+    if (has_line)
+        assert_int_equal(ft_thread_start(), 0);
     uint64_t *place = ft_fork_begin(FRAME(1));
-    assert_null(place);
+    assert_int_equal(place != NULL, has_line);
     pthread_barrier_wait(is_begun);
     pthread_barrier_wait(is_begun);
     ft_fork_end(place, FRAME(1));
@@ -103,18 +118,79 @@ static void of_too_many_those_beyond_are_on_their_way_until_they_end(void **stat
 {
     (void)state;
     uint64_t *places[FT_FORKS_MAX];
-    pthread_barrier_t is_begun;
-    pthread_t thread;
-    pthread_barrier_init(&is_begun, NULL, 2);
-    for (int i = 0; i < FT_FORKS_MAX; i++)
-        assert_non_null(places[i] = ft_fork_begin(FRAME(i)));
-    assert_int_equal(pthread_create(&thread, NULL, begin_and_end_fork, &is_begun), 0);
-    pthread_barrier_wait(&is_begun);
-    for (int i = 0; i < FT_FORKS_MAX; i++)
-        ft_fork_end(places[i], FRAME(i));
-    assert_true(ft_fork_is_any(FRAME(FT_FORKS_MAX)));
-    pthread_barrier_wait(&is_begun);
-    pthread_join(thread, NULL);
+    for (has_line = 0; has_line < 2; has_line++) {
+        pthread_barrier_t is_begun;
+        pthread_t thread;
+        pthread_barrier_init(&is_begun, NULL, 2);
+        begin_first(places);
+        assert_int_equal(pthread_create(&thread, NULL, begin_and_end_fork, &is_begun), 0);
+        pthread_barrier_wait(&is_begun);
+        end_first(places);
+        assert_true(ft_fork_is_any(FRAME(FT_FORKS_MAX)));
+        pthread_barrier_wait(&is_begun);
+        pthread_join(thread, NULL);
+        assert_false(ft_fork_is_any(FRAME(FT_FORKS_MAX)));
+    }
+}
+
+static void of_those_beyond_one_that_was_left_is_none(void **state)
+{
+    (void)state;
+    uint64_t *places[FT_FORKS_MAX];
+    begin_first(places);
+    ft_fork_begin(FRAME(FT_FORKS_MAX + 1));
+    end_first(places);
+    assert_true(ft_fork_is_own(FRAME(FT_FORKS_MAX + 2)));
+    assert_true(ft_fork_is_any(FRAME(FT_FORKS_MAX + 2)));
+    assert_false(ft_fork_is_own(FRAME(FT_FORKS_MAX)));
+    assert_false(ft_fork_is_any(FRAME(FT_FORKS_MAX)));
+    assert_false(ft_fork_is_any(FRAME(FT_FORKS_MAX + 2)));
+}
+
+static void of_those_beyond_the_last_of_a_thread_to_end_is_the_first(void **state)
+{
+    (void)state;
+    uint64_t *places[FT_FORKS_MAX], *beyond[3];
+    begin_first(places);
+    for (int i = 0; i < 3; i++)
+        assert_non_null(beyond[i] = ft_fork_begin(FRAME(FT_FORKS_MAX + i)));
+    end_first(places);
+    for (int i = 3; i-- > 0;) {
+        assert_true(ft_fork_is_any(FRAME(FT_FORKS_MAX + i + 1)));
+        ft_fork_end(beyond[i], FRAME(FT_FORKS_MAX + i));
+    }
+    assert_false(ft_fork_is_any(FRAME(FT_FORKS_MAX + 3)));
+}
+
+static void of_those_beyond_those_of_a_thread_that_ends_and_of_a_parent_are_none(void **state)
+{
+    (void)state;
+    uint64_t *places[FT_FORKS_MAX];
+    void (*const nones[])(void) = {ft_forks_leave, ft_forks_reset};
+    for (int i = 0; i < 2; i++) {
+        begin_first(places);
+        ft_fork_begin(FRAME(FT_FORKS_MAX));
+        end_first(places);
+        assert_true(ft_fork_is_any(FRAME(FT_FORKS_MAX + 1)));
+        nones[i]();
+        assert_false(ft_fork_is_any(FRAME(FT_FORKS_MAX + 1)));
+    }
+}
+
+static void of_those_beyond_those_of_threads_that_ended_are_none(void **state)
+{
+    (void)state;
+    uint64_t *places[FT_FORKS_MAX];
+    begin_first(places);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        long tid = 0;
+        assert_int_equal(pthread_create(&thread, NULL, begin_fork, &tid), 0);
+        pthread_join(thread, NULL);
+        while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
+            sched_yield();
+    }
+    end_first(places);
     assert_false(ft_fork_is_any(FRAME(FT_FORKS_MAX)));
 }
 
@@ -179,6 +255,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(those_of_threads_that_ended_are_none_and_take_no_place, ft_fixture_setup,
                                         ft_fixture_teardown),
         cmocka_unit_test_setup_teardown(of_too_many_those_beyond_are_on_their_way_until_they_end, ft_fixture_setup,
+                                        ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(of_those_beyond_one_that_was_left_is_none, ft_fixture_setup,
+                                        ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(of_those_beyond_the_last_of_a_thread_to_end_is_the_first, ft_fixture_setup,
+                                        ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(of_those_beyond_those_of_a_thread_that_ends_and_of_a_parent_are_none,
+                                        ft_fixture_setup, ft_fixture_teardown),
+        cmocka_unit_test_setup_teardown(of_those_beyond_those_of_threads_that_ended_are_none, ft_fixture_setup,
                                         ft_fixture_teardown),
         cmocka_unit_test_setup_teardown(one_of_a_first_thread_that_ended_is_none_and_that_is_asked_once,
                                         ft_fixture_setup, ft_fixture_teardown),
