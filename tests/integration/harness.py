@@ -195,8 +195,8 @@ class Daemon:
         if self.process:
             self.process.wait()
 
-    def stop(self, check=True):
-        """Ends the daemon cleanly, all drained, and gives the trace of everything that it saw."""
+    def stop(self, check="events"):
+        """Ends the daemon cleanly, all drained, and gives the trace of everything that it saw, checked as Trace.check says."""
         self.process.send_signal(signal.SIGTERM)
         try:
             status = self.process.wait(DEADLINE_S)
@@ -204,10 +204,7 @@ class Daemon:
             self.kill()
             raise AssertionError(f"flowtapd did not end on SIGTERM: {self.log()}") from None
         assert status == 0, f"flowtapd ended with {status}: {self.log()}"
-        trace = Trace(self.spool, read_command)
-        if check:
-            trace.check_accounting()
-        return trace
+        return Trace(self.spool, read_command).check(check)
 
 
 def read_command(*words):
@@ -237,7 +234,7 @@ class Tap:
         assert made.returncode == 0, made.stderr.decode()
         return self.folder / name
 
-    def run(self, argv, *, options=(), env=None, check=True, deadline=DEADLINE_S, stdin=None, cwd=None, status=0):
+    def run(self, argv, *, options=(), env=None, check="events", deadline=DEADLINE_S, stdin=None, cwd=None, status=0):
         """`flowtap run` of one command; the Trace has the finished command as `.ran`."""
         self.runs += 1
         out = self.folder / f"trace{self.runs}"
@@ -246,9 +243,7 @@ class Tap:
         assert status is None or ran.returncode == status, (ran.returncode, ran.stdout[-2000:], ran.stderr[-2000:])
         trace = Trace(out, read_command)
         trace.ran = ran
-        if check:
-            trace.check_accounting()
-        return trace
+        return trace.check(check)
 
     def plain_and_run(self, argv, *, status=0, **options):
         """The untraced run, whose files are removed then, and the trace of the same command."""

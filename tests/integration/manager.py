@@ -158,14 +158,11 @@ class Manager:
         self.end()
         return self.start()
 
-    def stop(self, check=True):
+    def stop(self, check="events"):
         """The service is stopped: what was stored goes too."""
         self.end()
         self.forget()
-        trace = Trace(self.spool, harness.read_command)
-        if check:
-            trace.check_accounting()
-        return trace
+        return Trace(self.spool, harness.read_command).check(check)
 
     def forget(self):
         with self.lock:

@@ -108,7 +108,7 @@ def test_writes_that_fail_to_the_end(tap, error):
     stages.wait_for_counter("disk_full")
     stages.fifo.close()
     assert stages.process.wait(harness.DEADLINE_S) == 0
-    trace = stages.daemon.stop(check=False)
+    trace = stages.daemon.stop(check="unwritten")
     assert trace.count(name="pread") >= STAGE
     assert os.strerror(error) in stages.daemon.log()
 

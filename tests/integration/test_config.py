@@ -136,7 +136,7 @@ def test_it_is_shown_where_a_value_comes_from(tap):
     text = harness.call([harness.FLOWTAP, "status", "--config", "--socket", daemon.socket])
     assert text.returncode == 0 and b"\nblock_age " in text.stdout
     assert f"{path}:4".encode() in text.stdout
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")
 
 
 def test_a_reload_changes_what_can_change_and_says_what_cannot(tap):

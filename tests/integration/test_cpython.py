@@ -113,8 +113,7 @@ def test_results_are_the_same(pairs, part, tap, record_property):
             record_property("not compared", f"{name}: untraced {plain.outcomes.get(name)}, then {again.outcomes.get(name)}")
         wrong = {name: (plain.outcomes.get(name), traced.outcomes.get(name)) for name in differing if name not in unstable}
         assert not wrong, f"untraced and traced: {wrong}\n{traced.output[-8000:]}"
-    trace = pair.daemon.stop(check=False)
-    trace.check_sums()
+    trace = pair.daemon.stop(check="sums")
     summary = trace.summary()
     assert summary["events"] > 0 and summary["dropped_by_cause"]["corrupt"] == 0
     assert {gap["kind"] for gap in summary["gaps"]} <= GAPS, summary["gaps"]

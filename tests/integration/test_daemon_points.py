@@ -175,7 +175,7 @@ def test_a_file_emptied_while_a_block_is_on_its_way_is_followed(tap, points_daem
     run.daemon.process.send_signal(signal.SIGCONT)
     harness.wait_until("the next file", lambda: len(list(run.daemon.spool.rglob("*.flow"))) == 2)
     run.load.stop()
-    run.daemon.stop(check=False)
+    run.daemon.stop(check="emptied")
     assert run.daemon.log().count("was removed or emptied") == 1
 
 

@@ -40,7 +40,7 @@ def daemon(request):
     one = harness.Daemon(tap, "d", ["max_user_memory=64M", "session_linger=0s", "job_linger=0s"], binary).start()
     one.good, one.refused = set(), set()
     yield one
-    trace = one.stop(check=False)
+    trace = one.stop(check="hostile")
     for job in one.good:
         mine = harness.Trace(one.spool / str(os.getuid()) / job, harness.read_command)
         mine.check_accounting()

@@ -90,7 +90,7 @@ def test_what_a_killed_daemon_left_is_unclosed(tap):
     assert [jobs(daemon)[0]["events"] for _ in range(2)] == [502] * 2  # as its blocks say
     assert daemon.call([harness.program("hammer"), 1, 500], env={"SLURM_JOB_ID": "8"}).returncode == 0
     harness.wait_until("both to be counted", lambda: jobs(daemon)[0]["events"] == 1004)
-    daemon.stop(check=False)
+    daemon.stop()
 
 
 def test_each_user_sees_its_own_and_the_admin_group_all(tap):
@@ -164,7 +164,7 @@ def test_who_asks_and_asks_leaves_others_their_answers(tap):
     assert counters(daemon)["not_answered"] == 18
     assert harness.call([harness.FLOWTAP, "top", "--json", "-n", "1", "--socket", daemon.socket]).returncode == 0
     assert jobs(daemon, user=NOBODY, group=NOBODY, extra_groups=[]) == []  # its turn comes again
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")
 
 
 def test_an_answer_not_read_yet_is_not_emptied_by_who_asks_and_asks(tap):
@@ -219,7 +219,7 @@ def test_unclosed_files_are_read_once_however_many(tap):
     before = bytes_read()
     assert sum(job["events"] for job in jobs(daemon)) == 601 * 502
     assert bytes_read() - before < 600 * (1 << 15)
-    daemon.stop(check=False)
+    daemon.stop(check="copies")
 
 
 def test_one_user_does_not_take_the_jobs_of_all(tap):
@@ -236,7 +236,7 @@ def test_one_user_does_not_take_the_jobs_of_all(tap):
     run(NOBODY - 1, "mine")
     harness.wait_until("all to be seen", lambda: counters(daemon)["attached"] + counters(daemon)["refused_limit"] == 9)
     assert (counters(daemon)["attached"], counters(daemon)["refused_limit"]) == (4, 5)
-    trace = daemon.stop(check=False)
+    trace = daemon.stop()
     assert sum(gap["count"] for gap in trace.gaps("not_admitted")) == 5
     assert sorted(job["job"] for job in trace.summary()["jobs"]) == ["greedy0", "greedy1", "greedy2", "mine"]
 

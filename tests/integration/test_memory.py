@@ -61,7 +61,7 @@ def test_a_program_with_little_memory_left_lives(tap, version, threads):
             harness.wait_until("it to be told", lambda: process.allowed() != 0)
             process.say_line()
             assert process.end() == 0, f"{left} MiB left beside {uses} bytes"
-    check_counts(daemon.stop(check=False), "/hammer", EVENTS // threads * threads, len(lefts))
+    check_counts(daemon.stop(check="sums"), "/hammer", EVENTS // threads * threads, len(lefts))
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -76,7 +76,7 @@ def test_the_same_while_the_daemon_is_stopped(tap, version):
             assert lives(version, uses + MIB, [harness.program("reader"), EVENTS], daemon.env()), uses
     finally:
         daemon.process.send_signal(signal.SIGCONT)
-    check_counts(daemon.stop(check=False), "/reader", EVENTS, 5)
+    check_counts(daemon.stop(check="sums"), "/reader", EVENTS, 5)
 
 
 # What /proc/self/cgroup says, what files there are below /sys/fs/cgroup, and whether a burst finds room.
@@ -124,7 +124,7 @@ def test_a_burst_that_the_daemon_has_not_seen_yet(tap, name):
         assert daemon.call(argv, stdin=b"\n", cwd=tap.work).same() == plain.same()
     finally:
         daemon.process.send_signal(signal.SIGCONT)
-    reader = daemon.stop(check=False).image("/reader")
+    reader = daemon.stop(check="sums").image("/reader")
     assert (reader["dropped"] == 0) == has_room, reader
     assert has_room or 15_000 < reader["stored"] <= 128 * 126
 
@@ -193,11 +193,10 @@ int main(void)
 
 def test_a_million_calls_over_the_same_offsets_take_no_memory(tap):
     """As of epochs: what a call costs does not depend on those before it."""
-    trace = tap.run([tap.compiled("epochs", EPOCHS)], check=False)
+    trace = tap.run([tap.compiled("epochs", EPOCHS)], check="sums")
     assert int(trace.ran.stdout) <= 64, "KiB of the program's own"
     (row,) = [c for c in trace.summary()["calls"] if c["name"] == "pread"]
     assert (row["count"], row["bytes"]) == (61 * 16384, 61 * 16384)
-    trace.check_sums()
 
 
 def test_a_ring_that_was_allowed_all_its_share_holds_it(tap):
@@ -211,7 +210,7 @@ def test_a_ring_that_was_allowed_all_its_share_holds_it(tap):
     finally:
         daemon.process.send_signal(signal.SIGCONT)
     assert reader.end() == 0
-    trace = daemon.stop(check=False)
+    trace = daemon.stop(check="sums")
     assert 120_000 < trace.image("/reader")["stored"] <= CHUNKS_BY_SHIM * 126
     (pread,) = [c for c in trace.summary()["calls"] if c["name"] == "pread"]
     assert pread["count"] == 1_000_000
@@ -233,6 +232,6 @@ def test_memory_that_gets_short_later(tap, version, words):
         for _ in range(5):
             reader.go_on()
         assert reader.end() == 0
-        trace = daemon.stop(check=False)
+        trace = daemon.stop(check="sums")
         (pread,) = [c for c in trace.summary()["calls"] if c["name"] == "pread"]
         assert pread["count"] == 1_500_000

@@ -49,7 +49,7 @@ def test_who_reads_it_meanwhile_has_all_of_one_file(tap):
         text = path.read_text()
         harness.wait_until("the next one in its place", lambda: os.stat(path).st_ino != os.fstat(old.fileno()).st_ino)
         assert old.read() == text and families_of(path)
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")
 
 
 def test_a_file_that_cannot_be_written_disturbs_nothing(tap):
@@ -73,4 +73,4 @@ def test_what_others_put_where_it_is_written_is_not_touched(tap, plant):
     harness.wait_until("the next file", path.exists)
     assert path.is_file() and not path.is_symlink() and families_of(path)
     assert victim.read_text() == "kept" and os.stat(victim).st_nlink == 1
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")

@@ -67,7 +67,7 @@ def check_told(path, missing, events):
 
 
 def test_sums_alone_are_told_as_such(tap):
-    trace = tap.run(["cat", "/etc/hostname"], env={"FLOWTAP_MODE": "profile"}, check=False)
+    trace = tap.run(["cat", "/etc/hostname"], env={"FLOWTAP_MODE": "profile"})
     count = trace.summary()["profiled"]
     assert count > 0 and trace.summary()["missing"] == 0
     assert f"{count:,} events of 1 processes as sums alone (mode profile), none dropped" in harness.read_command(
@@ -79,7 +79,7 @@ def test_sums_alone_are_told_as_such(tap):
 
 
 def test_of_sums_alone_none_is_chosen_and_no_figure_is_0(tap):
-    path = tap.run(["cat", "/etc/hostname"], env={"FLOWTAP_MODE": "profile"}, check=False).path
+    path = tap.run(["cat", "/etc/hostname"], env={"FLOWTAP_MODE": "profile"}).path
     told = json.loads(harness.read_command("summary", "--json", "--where", "name=read", path).stdout)
     check_reports(path)
     assert told["chosen"] is None and told["profiled"] > 0

@@ -81,7 +81,7 @@ def test_a_profile_has_the_sums_of_the_trace(tap):
     whole = tap.run(ARGV)
     for path in tap.work.iterdir():
         path.unlink()
-    sums = tap.run(ARGV, env={"FLOWTAP_MODE": "profile"}, check=False)
+    sums = tap.run(ARGV, env={"FLOWTAP_MODE": "profile"})
     check_figures(tap, whole)
     check_figures(tap, sums)
     assert sums.events() == []
@@ -114,7 +114,7 @@ def capped(tap, *settings):
     daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "j"})
     harness.wait_until("its events in the file", lambda: events_written(daemon) > 2500)
     daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "j"})
-    trace = daemon.stop(check=False)
+    trace = daemon.stop()
     return trace, daemon.log()
 
 
@@ -147,7 +147,7 @@ def end(daemon, how):
     if how == "killed":
         daemon.kill()
     else:
-        daemon.stop(check=False)
+        daemon.stop()
     daemon.start()
 
 
@@ -162,14 +162,14 @@ def test_a_cap_counts_what_the_job_had_before(tap, how, cap):
     if "bytes" in cap:  # one and a half of what a run takes
         size = sum(p.stat().st_size for p in daemon.spool.rglob("*.flow"))
         daemon.settings = [daemon.settings[0], cap.format(size * 3 // 2)]
-        daemon.stop(check=False)
+        daemon.stop()
         daemon.start()
     else:
         end(daemon, how)
     daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "j"})
     end(daemon, how)
     daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "j"})
-    trace = daemon.stop(check=False)
+    trace = daemon.stop()
     check_figures(tap, trace, 3)
     capped = trace.summary()["dropped_by_cause"]["capped"]
     assert capped > 2300 and f"passed {cap.partition('=')[0]}" in daemon.log(), capped
@@ -180,7 +180,7 @@ def test_another_jobs_files_in_the_same_folder_do_not_count(tap):
     daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "a b"})
     harness.wait_until("the job to be over", lambda: [j["state"] for j in jobs(daemon)] == ["finished"])
     daemon.call(["true"], cwd=tap.work, env={"FLOWTAP_JOB": "a_b"})
-    daemon.stop(check=False)
+    daemon.stop()
     assert "job a_b " not in daemon.log(), daemon.log()
 
 
@@ -189,13 +189,13 @@ def test_sums_count_in_the_list_of_jobs(tap):
     daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_JOB": "j"})
     harness.wait_until("the job to be over", lambda: [j["state"] for j in jobs(daemon)] == ["finished"])
     told = jobs(daemon)[0]["events"]
-    assert told == daemon.stop(check=False).summary()["profiled"] > 2300
+    assert told == daemon.stop().summary()["profiled"] > 2300
 
 
 def test_a_user_has_a_mode_of_its_own(tap):
     daemon = tap.daemon("user_modes=root=profile,12345=off")
     daemon.call(ARGV, cwd=tap.work)
-    trace = daemon.stop(check=False)
+    trace = daemon.stop()
     check_figures(tap, trace)
     assert trace.events() == [] and trace.summary()["profiled"] > 2000
 
@@ -204,13 +204,13 @@ def test_a_user_whose_mode_is_off_is_not_traced(tap):
     daemon = tap.daemon("user_modes=0=off")
     daemon.call(ARGV, cwd=tap.work)
     assert not list(daemon.spool.rglob("*.flow"))
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")
 
 
 def test_a_job_cannot_ask_for_more_than_the_site_gives(tap):
     daemon = tap.daemon("mode=profile")
     daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_MODE": "trace"})
-    trace = daemon.stop(check=False)
+    trace = daemon.stop()
     check_figures(tap, trace)
     assert trace.events() == []
 
@@ -234,7 +234,7 @@ for i in range(5000):
 
 
 def test_where_chooses_among_events_alone(tap):
-    trace = tap.run(ARGV, env={"FLOWTAP_MODE": "profile"}, check=False)
+    trace = tap.run(ARGV, env={"FLOWTAP_MODE": "profile"})
     timeline = exact("timeline", trace.path, "--where", "call=read")
     assert timeline["profiled"] == 0 and timeline["profiled_left_out"] == trace.summary()["profiled"]
     assert timeline["total"]["reads"] == 0
@@ -243,7 +243,7 @@ def test_where_chooses_among_events_alone(tap):
 
 
 def test_against_a_profile_there_is_no_difference_of_what_nobody_knows(tap):
-    whole, sums = tap.run(ARGV), tap.run(ARGV, env={"FLOWTAP_MODE": "profile"}, check=False)
+    whole, sums = tap.run(ARGV), tap.run(ARGV, env={"FLOWTAP_MODE": "profile"})
     totals = json.loads(harness.read_command("diff", "--json", whole.path, sums.path).stdout)["totals"]
     assert totals["io_time"]["a"] > 0 and totals["io_time"]["b"] is None
     assert totals["read_bytes"]["a"] == totals["read_bytes"]["b"]
@@ -255,7 +255,7 @@ def test_rows_of_events_say_what_is_in_none_of_them(tap):
     for mode in ("trace", "profile"):
         done = daemon.call(ARGV, cwd=tap.work, env={"FLOWTAP_MODE": mode, "FLOWTAP_JOB": "one"})
         assert done.returncode == 0, done.stderr
-    trace = daemon.stop(check=False)
+    trace = daemon.stop()
     profiled = trace.summary()["profiled"]
     assert profiled > 2000 and len(trace.events()) > 2000
     for options in (["--by", "name"], ["--sort", "-dur", "--top", "3"]):

@@ -149,7 +149,7 @@ def test_answers_that_cannot_be_made_are_told(tap):
     slow.fail()
     assert reasons == [RESOURCES] * 3
     assert slow.counters()["not_answered"] == 2, "status is no question of those"
-    slow.daemon.stop(check=False)
+    slow.daemon.stop(check="no trace")
 
 
 @pytest.mark.parametrize("below,error", [("", errno.EMFILE), (f"{os.getuid()}", errno.EIO), (f"{os.getuid()}/8", errno.EACCES),
@@ -180,7 +180,7 @@ def test_who_finds_no_descriptor_or_sends_nothing_is_told(tap):
     assert [refusal(one) for one in asked] == [RESOURCES] * 3
     resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limits)
     assert refusal(connect(daemon)) == CONNECTIONS
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")
 
 
 def test_a_daemon_without_refusals_says_by_no_file_that_there_is_none(tap):
@@ -209,15 +209,15 @@ def test_why_a_question_is_not_answered(tap):
     assert refusal(ask(daemon, 99)) == UNKNOWN
     assert refusal(ask(daemon, TOP, flags=7)) == UNKNOWN
     assert refusal(ask(daemon, FETCH)) == NOTHING
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")
     fresh = tap.daemon("max_questions_per_user=1")  # one that was answered may count for a moment still
     with stopped(fresh):
         asked = [ask(fresh, JOBS) for _ in range(2)]
     assert sorted(refusal(one) or 0 for one in asked) == [0, QUESTIONS]
-    fresh.stop(check=False)
+    fresh.stop(check="no trace")
     private = tap.daemon("private=yes")
     assert refusal(ask(private, JOBS)) == PRIVATE
-    private.stop(check=False)
+    private.stop(check="no trace")
 
 
 class Listener:

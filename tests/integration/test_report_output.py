@@ -248,8 +248,8 @@ def test_spans_of_data_are_beside_those_that_compute(trace):
 
 @pytest.mark.parametrize("variable,word", [("FLOWTAP=0", "switched off"), ("FLOWTAP_MODE=off", "switched off")])
 def test_doctor_words_gaps_by_their_reason(tap, variable, word):
-    path = tap.run(["/bin/sh", "-c", f"{variable} /bin/cat /etc/hostname; true"], check=False).path
+    path = tap.run(["/bin/sh", "-c", f"{variable} /bin/cat /etc/hostname; true"]).path
     told = harness.call([harness.FLOWTAP, "doctor", "--trace", path]).stdout.decode()
     assert word in told and "follow" not in told, told
-    path = tap.run(["/bin/sh", "-c", "env -i /bin/cat /etc/hostname; true"], options=["--no-follow-clean-env"], check=False).path
+    path = tap.run(["/bin/sh", "-c", "env -i /bin/cat /etc/hostname; true"], options=["--no-follow-clean-env"]).path
     assert "follow_clean_env" in harness.call([harness.FLOWTAP, "doctor", "--trace", path]).stdout.decode()

@@ -67,7 +67,7 @@ def test_the_summary_names_what_matters(tap):
 
 def test_a_run_within_a_run(tap):
     inner = tap.folder / "inner"
-    trace = tap.run([harness.FLOWTAP, "run", "-q", "-o", inner, "--", "cat", "/etc/hostname"], check=False)
+    trace = tap.run([harness.FLOWTAP, "run", "-q", "-o", inner, "--", "cat", "/etc/hostname"])
     inside = traced.Trace(inner, harness.read_command)
     inside.check_accounting()
     assert inside.file("/etc/hostname")["opens"] == 1

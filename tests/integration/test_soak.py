@@ -140,7 +140,7 @@ def soak(tap, disk, seconds, seed):
     harness.wait_until("all of it stored", lambda: not world.daemon.names())
     with world.told_with(lambda: [*world.descriptors(), *world.gauges()]):
         harness.wait_until("the descriptors given back", lambda: len(world.descriptors()) < DESCRIPTORS_MOST)
-    trace = traced.Trace(world.daemon.stop(check=False).path, read_much)
+    trace = traced.Trace(world.daemon.stop(check="too long").path, read_much)
     assert world.rss_most < RSS_MOST, world.rss_most
     try:
         check(trace, children, world.killed)

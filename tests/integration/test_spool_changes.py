@@ -181,7 +181,7 @@ def test_a_spool_that_is_unmounted_under_a_job(tap):
     harness.wait_until("the next file", has_next_file)
     job.stage()
     job.end()
-    trace = daemon.stop(check=False)
+    trace = daemon.stop(check="unmounted")
     assert "unmounted" in daemon.log()
     assert trace.image("/stages")["events"] == 2 + job.stages * (STAGE + 2) + 1
     last = job.stages * STAGE - 1

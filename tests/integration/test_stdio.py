@@ -12,13 +12,12 @@ def calls(trace):
 def test_many_small_pieces_without_fclose(tap):
     """More calls a second than detail can be kept of: the totals have every byte all the same."""
     size = 100_000_000
-    trace = tap.run([harness.program("stdio_bulk"), "write", str(size)], deadline=120, check=False)
+    trace = tap.run([harness.program("stdio_bulk"), "write", str(size)], deadline=120, check="sums")
     done = calls(trace)
     assert (tap.work / "bulk").stat().st_size == size
     assert (done["fwrite"]["count"], done["fwrite"]["bytes"]) == (-(-size // 7), size)
     assert "write" not in done
     summary = trace.summary()
-    assert summary["events"] == summary["stored"] + summary["dropped"]
     assert summary["dropped"] == summary["dropped_by_cause"]["ring_full"]
 
 

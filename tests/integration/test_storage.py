@@ -70,7 +70,7 @@ def test_a_file_that_somebody_takes_away_is_followed_by_the_next(tap, how):
     run_job(daemon, 7, ["cat", "/etc/hostname"])
     os.close(writer)
     assert held.wait(harness.DEADLINE_S) == 0
-    trace = daemon.stop(check=False)
+    trace = daemon.stop(check="emptied")
     if how == "emptied":
         first.unlink()
     trace.check_sums()
@@ -179,7 +179,7 @@ def test_what_is_over_a_limit_goes_oldest_first_and_never_what_runs(tap, setting
     wait_closed(daemon, 4)
     os.close(writer)
     held.wait()
-    daemon.stop(check=False)
+    daemon.stop(check="truncated")
     left = {path.name for path in folder_of(daemon, 4).parent.iterdir()}
     assert left == {str(job) for job in (1, 2, 3, 4, 9) if job not in gone}
     processes = json.loads(harness.read_command("processes", "--json", folder_of(daemon, 9)).stdout)["processes"]

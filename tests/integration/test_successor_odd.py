@@ -78,7 +78,7 @@ def test_memory_that_its_process_made_nonsense_of(tap, tamper):
     daemon.restart()
     assert bad.stop() == {pid: 3000}
     wrote = good.stop()
-    trace = daemon.stop(check=False)
+    trace = daemon.stop(check="tampered")
     summary = trace.summary()
     assert summary["events"] == summary["stored"] + summary["dropped"] or tamper in (words_noise, counts_of_the_moon)
     offsets = {p: sorted(e["offset"] for e in trace.events(name="pwrite", pid=p)) for p in wrote}
@@ -105,7 +105,7 @@ def test_what_is_held_and_is_no_segment_of_ours(tap):
     daemon.start()
     harness.wait_until("the next file", lambda: len(flow_files(daemon)) == 2)
     wrote = load.stop()
-    trace = daemon.stop(check=False)
+    trace = daemon.stop()
     check_exactly_once(trace, wrote)
     assert daemon.names() == []
 
@@ -151,7 +151,7 @@ def test_files_of_another_boot_are_left_alone(tap):
     daemon.start()
     harness.wait_until("the next file", lambda: len(flow_files(daemon)) == 5)
     wrote = load.stop()
-    daemon.stop(check=False)
+    daemon.stop(check="foreign files")
     for name in ("-7.flow", "-8.flow"):
         path.with_name(path.name.replace("-0.flow", name)).unlink()
     path.with_name(path.name.replace(boot[:8], "00000000")).unlink()

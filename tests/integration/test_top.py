@@ -165,7 +165,7 @@ def test_profiles_are_seen_too(tap):
     assert row["path"] == str(tap.work / "data")
     looks.end()
     job.end()
-    daemon.stop(check=False)
+    daemon.stop(check="sums")
 
 
 def test_many_files_are_a_bounded_answer(tap):
@@ -326,7 +326,7 @@ def test_whatever_ends_it_the_terminal_is_as_before(tap, number):
     screen.process.send_signal(number)
     assert screen.process.wait(harness.DEADLINE_S) == -number
     screen.check_restored()
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")
 
 
 def test_stopped_it_gives_the_terminal_back_and_takes_it_again(tap):
@@ -343,7 +343,7 @@ def test_stopped_it_gives_the_terminal_back_and_takes_it_again(tap):
     screen.key(b"q")
     assert screen.process.wait(harness.DEADLINE_S) == 0
     screen.check_restored()
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")
 
 
 def test_while_the_daemon_is_away_it_waits_for_it(tap):
@@ -357,7 +357,7 @@ def test_while_the_daemon_is_away_it_waits_for_it(tap):
     screen.until("the next daemon", lambda lines: not has("no such socket")(lines))
     screen.key(b"q")
     assert screen.process.wait(harness.DEADLINE_S) == 0
-    daemon.stop(check=False)
+    daemon.stop(check="sums")
 
 
 def test_count_ends_it_on_a_terminal_too(tap):
@@ -365,4 +365,4 @@ def test_count_ends_it_on_a_terminal_too(tap):
     screen = Screen(tap, daemon, "--count", "2")
     assert screen.process.wait(harness.DEADLINE_S) == 0
     screen.check_restored()
-    daemon.stop(check=False)
+    daemon.stop(check="no trace")

@@ -59,7 +59,7 @@ def test_a_file_that_is_gone_on_with_is_closed(running):
     running.start()
     assert running.call(["true"]).returncode == 0
     harness.wait_until("another file", lambda: len(list(running.spool.rglob("*.flow"))) == 2)
-    trace = running.stop(check=False)
+    trace = running.stop()
     os.close(running.writer)
     running.held.wait()
     assert told(["summary"], trace.path) == (0, False)

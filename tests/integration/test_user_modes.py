@@ -33,7 +33,7 @@ def attached(daemon):
 
 
 def check_opened(tap, daemon, *, seen, unseen):
-    paths = {e.get("path") for e in daemon.stop(check=False).events(name="open")}
+    paths = {e.get("path") for e in daemon.stop().events(name="open")}
     assert {str(tap.work / name) for name in seen} <= paths, paths
     assert not {str(tap.work / name) for name in unseen} & paths, paths
 
@@ -83,4 +83,4 @@ def test_a_name_that_comes_to_be_known_later_holds_then(tap):
         return attached(daemon) == before
     assert attached(daemon) == 2
     harness.wait_until("the name to be known", is_off)
-    daemon.stop(check=False)
+    daemon.stop()

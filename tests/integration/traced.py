@@ -70,6 +70,12 @@ class Trace:
         assert len(found) == 1, (ending, [p["exe"] for p in self.processes()])
         return found[0]
 
+    def check(self, how):
+        """P3: by "events", or by "sums" where there are more events than a test should list; else `how` says why neither can hold."""
+        assert isinstance(how, str) and how
+        {"events": self.check_accounting, "sums": self.check_sums}.get(how, lambda: None)()
+        return self
+
     def check_sums(self):
         """P3 by the sums: emitted = stored + dropped for the whole and for every process."""
         summary, processes = self.summary(), self.processes()
