@@ -98,6 +98,9 @@ static void add_gauges(struct answer *answer, struct ft_daemon *daemon)
     add_gauge(answer, "connections", "clients that have connected and sent nothing", daemon->listener.peers.count);
     add_queues(answer, daemon);
     add_stored(answer, daemon);
+    add_gauge(answer, "taken_bytes", "ring memory taken for users on the daemon's account",
+              ft_users_bytes(&daemon->users));
+    add_gauge(answer, "max_taken_bytes", "the most it may be (max_memory)", (uint64_t)daemon->config.max_memory_bytes);
     add_gauge(answer, "memory_bytes", "resident memory of the daemon", own_memory_bytes());
     ft_space_want(daemon);
     if (!daemon->space.is_known)

@@ -109,7 +109,8 @@ void ft_block_cut_off(struct ft_job *job, struct ft_process *process, enum ft_ca
                          FT_LOG_ABOUT(.message = FT_LOG_CUT_OFF, .job = job->identity.job, FT_LOG_USER(process->uid),
                                       .pid = process->pid),
                          "process %u (user %u): %s; cut off", process->pid, process->uid,
-                         is_corrupt ? "its segment contradicts itself" : "over max_user_memory");
+                         is_corrupt ? "its segment contradicts itself"
+                                    : "over what max_user_memory and max_memory let its user have");
     if (is_corrupt)
         ft_status_add(&job->daemon->status, corrupt, 1);
     else

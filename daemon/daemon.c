@@ -129,7 +129,8 @@ int ft_daemon_init(struct ft_daemon *daemon)
     ft_retain_init(&daemon->retain);
     ft_mounts_init(&daemon->mounts);
     find_memory_mount(daemon);
-    ft_users_init(&daemon->users, (uint32_t)config->max_processes_per_user, (uint64_t)config->max_user_memory_bytes);
+    struct ft_users_limits limits = ft_users_limits_of(config);
+    ft_users_init(&daemon->users, &limits);
     int r = ft_user_modes_make(&daemon->user_modes, config->user_modes);
     if (r == 0)
         r = uv_loop_init(&daemon->loop);

@@ -54,8 +54,8 @@ static void take(struct ft_daemon *daemon, struct reading *reading)
     ft_config_take(&daemon->config, &reading->fresh, note_change);
     ft_user_modes_take(&daemon->user_modes, &reading->modes);
     ft_log_init(ft_log_level_parse(config->log_level));
-    ft_users_set_limits(&daemon->users, (uint32_t)config->max_processes_per_user,
-                        (uint64_t)config->max_user_memory_bytes);
+    struct ft_users_limits limits = ft_users_limits_of(config);
+    ft_users_set_limits(&daemon->users, &limits);
     ft_policy_refresh(daemon);
 }
 

@@ -150,7 +150,7 @@ static void see_end_of_lost(struct ft_process *process)
 static void charge(struct ft_daemon *daemon, struct ft_process *process)
 {
     uint64_t bytes = (uint64_t)ft_segment_granted(&process->segment) * FT_CHUNK_BYTES;
-    if (bytes && ft_users_take_bytes(&daemon->users, process->uid, bytes))
+    if (bytes && ft_users_keep_bytes(&daemon->users, process->uid, bytes))
         process->quota_bytes += bytes;
 }
 

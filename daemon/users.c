@@ -4,19 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ft_users_init(struct ft_users *users, uint32_t processes_max, uint64_t bytes_max)
+#include "daemon/config.h"
+
+struct ft_users_limits ft_users_limits_of(const struct ft_config *config)
+{
+    return (struct ft_users_limits){
+        .processes = (uint32_t)config->max_processes_per_user,
+        .bytes = (uint64_t)config->max_user_memory_bytes,
+        .all_bytes = (uint64_t)config->max_memory_bytes,
+    };
+}
+
+void ft_users_init(struct ft_users *users, const struct ft_users_limits *limits)
 {
     memset(users, 0, sizeof(*users));
     pthread_mutex_init(&users->lock, NULL);
-    users->processes_max = processes_max;
-    users->bytes_max = bytes_max;
+    users->limits = *limits;
 }
 
-void ft_users_set_limits(struct ft_users *users, uint32_t processes_max, uint64_t bytes_max)
+void ft_users_set_limits(struct ft_users *users, const struct ft_users_limits *limits)
 {
     pthread_mutex_lock(&users->lock);
-    users->processes_max = processes_max;
-    users->bytes_max = bytes_max;
+    users->limits = *limits;
     pthread_mutex_unlock(&users->lock);
 }
 
@@ -44,7 +53,7 @@ bool ft_users_take_process(struct ft_users *users, uint32_t uid)
 {
     pthread_mutex_lock(&users->lock);
     struct ft_user *user = user_of(users, uid);
-    bool is_taken = user && user->processes < users->processes_max;
+    bool is_taken = user && user->processes < users->limits.processes;
     if (is_taken)
         user->processes++;
     pthread_mutex_unlock(&users->lock);
@@ -60,24 +69,56 @@ void ft_users_give_process(struct ft_users *users, uint32_t uid)
     pthread_mutex_unlock(&users->lock);
 }
 
+static bool may_take(const struct ft_users *users, const struct ft_user *user, uint64_t bytes)
+{
+    const struct ft_users_limits *limits = &users->limits;
+    uint64_t left = users->bytes < limits->all_bytes ? limits->all_bytes - users->bytes : 0;
+    return bytes <= limits->bytes && user->bytes <= limits->bytes - bytes && bytes <= left / 2 &&
+           user->bytes <= left - 2 * bytes;
+}
+
 bool ft_users_take_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes)
 {
     pthread_mutex_lock(&users->lock);
     struct ft_user *user = user_of(users, uid);
-    bool is_taken = user && bytes <= users->bytes_max && user->bytes <= users->bytes_max - bytes;
-    if (is_taken)
+    bool is_taken = user && may_take(users, user, bytes);
+    if (is_taken) {
         user->bytes += bytes;
+        users->bytes += bytes;
+    }
     pthread_mutex_unlock(&users->lock);
     return is_taken;
+}
+
+bool ft_users_keep_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes)
+{
+    pthread_mutex_lock(&users->lock);
+    struct ft_user *user = user_of(users, uid);
+    if (user) {
+        user->bytes += bytes;
+        users->bytes += bytes;
+    }
+    pthread_mutex_unlock(&users->lock);
+    return user != NULL;
 }
 
 void ft_users_give_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes)
 {
     pthread_mutex_lock(&users->lock);
     struct ft_user *user = user_of(users, uid);
+    uint64_t given = !user ? 0 : bytes < user->bytes ? bytes : user->bytes;
     if (user)
-        user->bytes -= bytes < user->bytes ? bytes : user->bytes;
+        user->bytes -= given;
+    users->bytes -= given;
     pthread_mutex_unlock(&users->lock);
+}
+
+uint64_t ft_users_bytes(struct ft_users *users)
+{
+    pthread_mutex_lock(&users->lock);
+    uint64_t bytes = users->bytes;
+    pthread_mutex_unlock(&users->lock);
+    return bytes;
 }
 
 void ft_users_add_job(struct ft_users *users, uint32_t uid)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What each user has of the daemon: processes attached, jobs open, bytes taken on the daemon's account. Any thread; one lock.
+//
+// Of the bytes, all users together have a share, too, and none may have more than is left then for all others: however
+// many have come before, who comes finds something. n users who want all that there is have one part each of n + 1.
 #ifndef FT_DAEMON_USERS_H
 #define FT_DAEMON_USERS_H
 
@@ -15,17 +18,26 @@ struct ft_user {
     uint64_t bytes;
 };
 
+struct ft_config;
+
+struct ft_users_limits {
+    uint32_t processes; // of one user
+    uint64_t bytes;     // likewise
+    uint64_t all_bytes; // of all together
+};
+
 struct ft_users {
     pthread_mutex_t lock;
     struct ft_user *users;
     size_t count;
-    uint32_t processes_max; // of one user
-    uint64_t bytes_max;
+    uint64_t bytes; // of all
+    struct ft_users_limits limits;
 };
 
-void ft_users_init(struct ft_users *users, uint32_t processes_max, uint64_t bytes_max);
+struct ft_users_limits ft_users_limits_of(const struct ft_config *config);
+void ft_users_init(struct ft_users *users, const struct ft_users_limits *limits);
 // From now on; who has more keeps it.
-void ft_users_set_limits(struct ft_users *users, uint32_t processes_max, uint64_t bytes_max);
+void ft_users_set_limits(struct ft_users *users, const struct ft_users_limits *limits);
 void ft_users_fini(struct ft_users *users);
 
 // False where the user has its share already; else to be given back.
@@ -33,6 +45,10 @@ bool ft_users_take_process(struct ft_users *users, uint32_t uid);
 void ft_users_give_process(struct ft_users *users, uint32_t uid);
 bool ft_users_take_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
 void ft_users_give_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
+// What was taken by a daemon before us is there, whatever the limits are. False without memory.
+bool ft_users_keep_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
+// Of all users.
+uint64_t ft_users_bytes(struct ft_users *users);
 
 // Jobs that are open; they are limited elsewhere.
 void ft_users_add_job(struct ft_users *users, uint32_t uid);

@@ -241,7 +241,7 @@ def test_what_is_held_of_more_jobs_than_there_may_be_by_now(tap, setting, attach
 
 
 @pytest.mark.parametrize("setting", ["max_segment=1M", "max_processes=1", "max_processes_per_user=1", "max_jobs_per_user=1",
-                                     "max_user_memory=0", "max_user_jobs_memory=1M", "max_stored=0"])
+                                     "max_user_memory=0", "max_memory=0", "max_user_jobs_memory=1M", "max_stored=0"])
 def test_a_lower_limit_is_for_who_comes_then(tap, setting):
     daemon = manager.Manager(tap, "block_age=50ms").start()
     held = [daemon.spawn(["sh", "-c", "read line; echo > /dev/null"], stdin=subprocess.PIPE, env={"FLOWTAP_JOB": job}) for job in "ab"]

@@ -57,7 +57,8 @@ static int set_up(void **state)
     memset(&daemon_, 0, sizeof(daemon_));
     memset(&job, 0, sizeof(job));
     memset(&process, 0, sizeof(process));
-    ft_users_init(&daemon_.users, 10, 64 * MIB);
+    const struct ft_users_limits limits = {.processes = 10, .bytes = 64 * MIB, .all_bytes = 256 * MIB};
+    ft_users_init(&daemon_.users, &limits);
     job.daemon = &daemon_;
     job.worker_count = 1;
     process.job = &job;
