@@ -117,7 +117,7 @@ static void note_spawn(struct ft_drain *drain, struct ft_process *process, const
     free(path);
 }
 
-// The shell of system and popen has no pid here: it is a gap at once where it is known that it cannot attach.
+// The shell of system, popen and wordexp has no pid here: it is a gap at once where it is known that it cannot attach.
 static void note_shell(struct ft_drain *drain, struct ft_children *children, const struct ft_record_event *record)
 {
     unsigned follow = FT_FOLLOW_OF(record->flags);
@@ -155,6 +155,7 @@ void ft_children_note_call(struct ft_drain *drain, struct ft_process *process, s
         break;
     case FT_CALL_ID_system:
     case FT_CALL_ID_popen:
+    case FT_CALL_ID_wordexp:
         note_shell(drain, &process->job->children, record);
         break;
     default: // vfork: see its end

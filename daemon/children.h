@@ -49,7 +49,7 @@ struct ft_children {
     struct ft_children_expected *expected; // newest first
     uint32_t expected_count;
     int64_t due_ns;                       // when the next one is to be looked at, INT64_MAX none
-    uint64_t shells[FT_CHILDREN_FOLLOWS]; // of system and popen, by enum ft_follow, that are to be told as gaps
+    uint64_t shells[FT_CHILDREN_FOLLOWS]; // of system, popen, wordexp, by enum ft_follow, that are to be told as gaps
     uint32_t told_part;                   // file that they are told in, for a successor
     struct ft_seen seen;
     struct ft_seen seen_inside; // those of other pid namespaces, by their numbers there
@@ -73,7 +73,7 @@ void ft_children_restore(struct ft_children *children, const struct ft_trace_exp
 static inline bool ft_children_concern(unsigned call)
 {
     return call - FT_CALL_ID_fork <= FT_CALL_ID_forkpty - FT_CALL_ID_fork || call == FT_CALL_ID___fork ||
-           call == FT_CALL_ID_popen;
+           call == FT_CALL_ID_popen || call == FT_CALL_ID_wordexp;
 }
 
 // A finished call of that kind that began at `start_ns`; and the end of a vfork, which tells the child's pid.

@@ -332,6 +332,36 @@ FT_EXPORT(int, system, (const char *command))
     return r;
 }
 
+/* Whether it may start a shell: `command` or $(command), not $((sum)). A quoted one is none, which costs nothing. */
+static int has_command(const char *words)
+{
+    for (const char *at = words; *at != 0; at++)
+        if (*at == '`' || (at[0] == '$' && at[1] == '(' && at[2] != '('))
+            return 1;
+    return 0;
+}
+
+FT_EXPORT(int, wordexp, (const char *words, void *expanded, int flags))
+{
+    FT_REAL(int, wordexp, (const char *, void *, int));
+    if (!ft_enter())
+        return real(words, expanded, flags);
+    struct ft_args args = {RET(VALUE), ARG((unsigned)flags)};
+    struct ft_call_state state;
+    struct ft_lent lent;
+    int may_start = has_command(words);
+    ft_path_begin(&state, FT_CALL_ID_wordexp);
+    if (may_start) {
+        __atomic_fetch_add(&ft_process.spawn_count, 1, __ATOMIC_RELAXED);
+        args.follow = (uint8_t)ft_environment_lend(&lent);
+    }
+    int r = real(words, expanded, flags);
+    if (may_start)
+        ft_environment_take_back(&lent);
+    ft_path_end(&state, FT_CALL_ID_wordexp, &args, r);
+    return r;
+}
+
 /* Ends of a process or thread: recorded before, with duration 0, since nothing is after. */
 #define END(id, name, leave, params, arguments, ...)                       \
     FT_EXPORT(void, name, params)                                          \

@@ -14,7 +14,7 @@ from traced import Trace
 # execv and its like take the program's own environment, which is cleaned by `cleared` and `unset`
 CLEANED = [(way, how) for way in ("execve", "execvpe", "execle", "execveat", "fexecve", "posix_spawn", "posix_spawnp",
                                   "self-execve", "vfork-execve", "vfork-execvpe") for how in ("empty", "unset", "replaced")]
-CLEANED += [(way, how) for way in ("execv", "execvp", "execl", "execlp", "system", "popen", "self-execv", "vfork-execvp")
+CLEANED += [(way, how) for way in ("execv", "execvp", "execl", "execlp", "system", "popen", "wordexp", "self-execv", "vfork-execvp")
             for how in ("cleared", "unset", "replaced")]
 CLEANED += [(way, "null") for way in ("execve", "execvpe", "posix_spawn", "self-execve", "vfork-execve")]
 
@@ -25,9 +25,24 @@ def test_a_cleaned_environment_is_followed_or_a_gap(tap, way, how):
     trace = tap.run(argv)
     assert trace.gaps() == [] and trace.image("/true")
     trace = tap.run(argv, options=["--no-follow-clean-env"])
-    exe = "/bin/sh" if way in ("system", "popen") else "/bin/true"
+    exe = "/bin/sh" if way in ("system", "popen", "wordexp") else "/bin/true"
     assert [(g["kind"], g["exe"], g["count"]) for g in trace.gaps()] == [("env_cleaned", exe, 1)], trace.gaps()
     assert not [p for p in trace.processes() if p["exe"].endswith("/true")]
+
+
+def test_a_wordexp_that_starts_nothing_is_no_gap(tap):
+    code = ("import ctypes, os; os.environ.clear(); "
+            "exit(ctypes.CDLL(None).wordexp(b'$((1 + 1)) /*', ctypes.create_string_buffer(64), 0))")
+    trace = tap.run(["/usr/bin/python3", "-c", code], options=["--no-follow-clean-env"])
+    assert trace.count(name="wordexp") == 1 and not trace.gaps("env_cleaned")
+
+
+@pytest.mark.parametrize("how", ["kept", "empty"])
+def test_an_exec_by_number_is_told(tap, how):
+    """What the kernel is asked past libc is as it is; what it starts without the variables has a gap that speaks of it."""
+    trace = tap.run([harness.program("starter"), "raw-execve", "/bin/true", how])
+    assert [(g["kind"], os.path.basename(g["exe"]), g["count"]) for g in trace.gaps()] == [("raw_syscall", "starter", 1)]
+    assert len([p for p in trace.processes() if p["exe"].endswith("/true")]) == (how == "kept")
 
 
 def test_fexecve_without_a_list_fails_as_untraced(tap):
