@@ -106,24 +106,48 @@ void ft_packed_measure(const struct ft_packed *calls, int64_t total_ns[FT_SWEEP_
     total_ns[FT_SWEEP_WRITE] = calls->has_sides && calls->moved & FT_PACKED_WRITE ? total_ns[FT_SWEEP_MOVE] : 0;
 }
 
+/* First call that begins at the mark or above. */
+static size_t first_from(const struct ft_packed *calls, int64_t mark_ns)
+{
+    size_t low = 0, high = calls->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (unpack(calls->items[middle], calls->form).start + calls->form.base_ns < mark_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* What calls add to a union that has reached so far, since the base. */
+static int64_t add_calls(const struct ft_packed *calls, size_t from, size_t to, int64_t *reached)
+{
+    int64_t sum = 0, own = *reached;
+    for (size_t i = from; i < to; i++) {
+        struct unpacked call = unpack(calls->items[i], calls->form);
+        sum += grow(&own, call.start, call.end, true);
+    }
+    *reached = own;
+    return sum;
+}
+
 int64_t ft_packed_common(const struct ft_packed *calls, int64_t total_ns, const struct ft_intervals *list)
 {
     int64_t both = 0, reached = INT64_MIN, base = calls->form.base_ns;
-    size_t at = 0;
+    size_t done = 0;
     if (list->count == 0) {
         return 0;
     }
-    for (size_t i = 0; i < calls->count; i++) {
-        struct unpacked call = unpack(calls->items[i], calls->form);
-        while (at < list->count && list->items[at].start <= call.start + base) {
-            both += grow(&reached, list->items[at].start, list->items[at].end, true);
-            at++;
-        }
-        both += grow(&reached, call.start + base, call.end + base, true);
+    for (size_t at = 0; at < list->count; at++) {
+        struct ft_interval one = list->items[at];
+        size_t to = first_from(calls, one.start);
+        both += add_calls(calls, done, to, &reached);
+        both += grow(&reached, one.start - base, one.end - base, true);
+        done = to;
     }
-    for (; at < list->count; at++) {
-        both += grow(&reached, list->items[at].start, list->items[at].end, true);
-    }
+    both += add_calls(calls, done, calls->count, &reached);
     return total_ns + ft_intervals_length(list) - both;
 }
 
@@ -159,21 +183,6 @@ static size_t first_above(const struct ft_packed *calls, int64_t mark_ns)
         }
     }
     return low * step;
-}
-
-/* First call that begins at the mark or above. */
-static size_t first_from(const struct ft_packed *calls, int64_t mark_ns)
-{
-    size_t low = 0, high = calls->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (unpack(calls->items[middle], calls->form).start + calls->form.base_ns < mark_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
 }
 
 /* Where and how calls are copied. */
