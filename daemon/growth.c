@@ -114,10 +114,11 @@ static void make_larger(struct ft_job *job, struct ft_process *process, int64_t 
         return;
     process->growth.next_make_ns = now_ns + LIMITED_NS;
     if (!ft_users_take_bytes(&job->daemon->users, process->uid, bytes)) {
-        ft_log_limited_about(FT_LOG_WARNING, FT_LOG_ABOUT(FT_LOG_USER(process->uid)),
-                             "user %u: has all of max_user_memory; rings grow no more, and what finds one full is "
-                             "counted, not kept",
-                             process->uid);
+        ft_log_limited_about(
+            FT_LOG_WARNING, FT_LOG_ABOUT(FT_LOG_USER(process->uid)),
+            "user %u: has all of max_user_memory, or of what max_memory leaves it; rings grow no more, and what "
+            "finds one full is counted, not kept",
+            process->uid);
         return;
     }
     if (!has_room_of_its_own(&job->daemon->memory_mount, bytes)) {
