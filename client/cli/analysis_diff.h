@@ -18,7 +18,7 @@ struct ft_diff_run {
     struct ft_calls calls;
     int64_t start_ns, end_ns;
     struct ft_sweep_totals times;
-    uint64_t profiled, stored;
+    uint64_t profiled, stored, missing;
     size_t process_count, file_count;
     struct ft_state state;
     uint64_t bad_blocks; /* that could not be decoded */

@@ -54,6 +54,17 @@ uint64_t ft_job_missing(const struct ft_trace_set *set, uint32_t process, uint64
     return is_known ? known->record->emitted - found : 0;
 }
 
+uint64_t ft_job_missing_in_all(const struct ft_trace_set *set, const struct ft_scan *scan)
+{
+    uint64_t missing = 0, owned = 0;
+    for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
+        missing += ft_job_missing(set, p, scan->processes[p].events);
+        owned += scan->processes[p].events;
+    }
+    uint64_t ownerless = scan->rows > owned ? scan->rows - owned : 0;
+    return missing - (ownerless < missing ? ownerless : missing);
+}
+
 static struct ft_bytes bytes_or_empty(struct ft_bytes bytes)
 {
     return bytes.len ? bytes : (struct ft_bytes){.data = "", .len = 0};
@@ -142,7 +153,6 @@ static void add_tags(struct ft_job *job, const struct ft_trace_process *process,
 static void add_processes(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
 {
     struct ft_map names, tags;
-    uint64_t owned = 0;
     ft_map_init(&names);
     ft_map_init(&tags);
     for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
@@ -154,8 +164,6 @@ static void add_processes(struct ft_job *job, const struct ft_trace_set *set, co
         add_name(job, has_job ? &record->job : &header->job, user, &names);
         add_tags(job, record, &tags);
         job->emitted += ft_job_emitted(set, scan, p);
-        job->missing += ft_job_missing(set, p, scan->processes[p].events);
-        owned += scan->processes[p].events;
         for (int cause = 0; cause < FT_CAUSE_COUNT; cause++) {
             job->dropped_by_cause[cause] += record->dropped[cause];
         }
@@ -163,9 +171,7 @@ static void add_processes(struct ft_job *job, const struct ft_trace_set *set, co
         job->names_lost += record->names_lost;
         job->bad_values += record->bad_values;
     }
-    /* What is here, but whose it is was lost, is missing of a process, not of the job. */
-    uint64_t ownerless = scan->rows > owned ? scan->rows - owned : 0;
-    job->missing -= ownerless < job->missing ? ownerless : job->missing;
+    job->missing = ft_job_missing_in_all(set, scan);
     for (size_t r = 0; job->name_count == 0 && r < ft_trace_set_reader_count(set); r++) {
         const struct ft_trace_header *header = ft_trace_reader_header(ft_trace_set_reader(set, r));
         if (header->job.id.len > 0) {

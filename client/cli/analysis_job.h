@@ -22,7 +22,7 @@ struct ft_job_name {
 /* Strings belong to the set, which must live longer. */
 struct ft_job {
     uint64_t emitted, stored, dropped, dropped_by_cause[FT_CAUSE_COUNT];
-    uint64_t missing; /* see ft_job_missing(); without those that are here, but nobody knows whose */
+    uint64_t missing; /* see ft_job_missing_in_all() */
     uint64_t names_lost, bad_values;
     bool has_span;
     int64_t start_ns, end_ns; /* since the epoch */
@@ -56,6 +56,8 @@ uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *sc
  * in files that are not among these. Where the file's end is missing, nobody knows of any.
  */
 uint64_t ft_job_missing(const struct ft_trace_set *set, uint32_t process, uint64_t events);
+/* Of all processes, `scan` with FT_SCAN_PROCESSES. What is here, but whose it is was lost, is missing of a process, not of all. */
+uint64_t ft_job_missing_in_all(const struct ft_trace_set *set, const struct ft_scan *scan);
 uint64_t ft_job_dropped(const struct ft_trace_process *process);
 /* Whether calls on files may be among them; of what each was on nothing is known. */
 bool ft_job_drops_io(const struct ft_trace_set *set, uint32_t process);

@@ -189,9 +189,16 @@ static const char *which(bool is_a, bool is_b)
     return !is_b ? "A" : is_a ? "A and B" : "B";
 }
 
-static void print_unseen(const struct ft_state *state, const char *side, const struct ft_screen *screen)
+static void print_unseen(const struct ft_diff_run *run, const char *side, const struct ft_screen *screen)
 {
+    const struct ft_state *state = &run->state;
     struct ft_unit_text count;
+    if (run->missing) {
+        ft_screen_print(screen, FT_STYLE_WARN, "\nOf %s %s missing: what vanished may be that.\n", side,
+                        ft_units_counted(&count, run->missing, "event is", "events are"));
+    } else if (state->is_partial) {
+        ft_screen_print(screen, FT_STYLE_WARN, "\nOf %s something is missing: what vanished may be that.\n", side);
+    }
     if (state->dropped) {
         ft_screen_print(screen, FT_STYLE_WARN, "\nOf %s %s events were dropped: %s\n", side,
                         ft_units_count(&count, state->dropped),
@@ -214,12 +221,8 @@ void ft_diff_print_text(const struct ft_diff *diff, const char *const titles[2],
     print_list(&diff->files, &diff->spans, "Files", "EVENTS", true, top, &screen);
     print_list(&diff->programs, &diff->spans, "Programs", "EVENTS", true, top, &screen);
     const struct ft_state *a = &diff->runs[0].state, *b = &diff->runs[1].state;
-    if (a->is_partial || b->is_partial) {
-        ft_screen_print(&screen, FT_STYLE_WARN, "\nOf %s something is missing: what vanished may be that.\n",
-                        which(a->is_partial, b->is_partial));
-    }
     for (int side = 0; side < 2; side++) {
-        print_unseen(&diff->runs[side].state, side ? "B" : "A", &screen);
+        print_unseen(&diff->runs[side], side ? "B" : "A", &screen);
     }
     if (a->unclosed || b->unclosed) {
         fprintf(out, "\nOf %s files are still open: a daemon writes there now, or was killed.\n",
@@ -318,6 +321,7 @@ void ft_diff_print_json(const struct ft_diff *diff, const char *const paths[2], 
     }
     const struct ft_state *a = &diff->runs[0].state, *b = &diff->runs[1].state;
     put_pair(&json, "dropped", a->dropped, b->dropped);
+    put_pair(&json, "missing", diff->runs[0].missing, diff->runs[1].missing);
     put_pair(&json, "gap_count", a->gap_count, b->gap_count);
     ft_report_json_state(
         &json, (struct ft_state){.is_partial = a->is_partial || b->is_partial, .unclosed = a->unclosed + b->unclosed});

@@ -28,6 +28,8 @@ def test_nothing_is_missing_of_what_is_whole(tap, sound):
     assert [document(command, path)["missing"] for command in ("summary", "processes", "verify")] == [0, 0, 0]
     assert b"missing" not in b"".join(harness.read_command(command, path).stdout for command in ("summary", "processes", "verify"))
     assert len(events) == document("summary", path)["stored"]
+    assert json.loads(harness.read_command("diff", "--json", path, path).stdout)["missing"] == {"a": 0, "b": 0}
+    assert b"missing" not in harness.read_command("diff", path, path).stdout
 
 
 @pytest.mark.parametrize("trace", ["sound", "blocks"])
@@ -60,8 +62,11 @@ def check_told(path, missing, events):
     for text in (processes, verify):
         assert f"\n{missing:,} event{'s are' if missing > 1 else ' is'} missing: in what is damaged" in text, text
     assert f"{missing:,} of {events:,} events are missing" in doctor
-    diff = harness.read_command("diff", path, path).stdout.decode()
-    assert "Of A and B something is missing" in diff
+    diff, pair = harness.read_command("diff", path, path).stdout.decode(), json.loads(harness.read_command("diff", "--json", path, path).stdout)
+    for side in ("A", "B"):
+        assert f"\nOf {side} {missing:,} event{'s are' if missing > 1 else ' is'} missing: what vanished may be that.\n" in diff, diff
+    assert pair["missing"] == {"a": missing, "b": missing} and pair["partial"]
+    check("diff", pair)
     for command in ("summary", "processes", "verify"):
         check(command, document(command, path))
 
