@@ -58,22 +58,23 @@ static uint64_t sum_lives(const struct ft_diagnose *diagnose)
 static void find_windows(struct ft_diagnose *diagnose)
 {
     size_t count = ft_trace_set_process_count(diagnose->set);
-    struct ft_interval whole = {.start = INT64_MAX, .end = INT64_MIN}, *windows;
-    windows = ft_cli_alloc((count + 1) * sizeof(*windows));
+    struct ft_interval whole = {.start = INT64_MAX, .end = INT64_MIN};
     for (size_t p = 0; p < count; p++) {
         const struct ft_interval *own = &diagnose->computing[p];
         whole.start = own->start < whole.start ? own->start : whole.start;
         whole.end = own->end > whole.end ? own->end : whole.end;
     }
-    for (uint32_t p = 0; p < count; p++) {
+    /* Those on the way have what is found: the next one that comes by goes no further. */
+    for (uint32_t p = 0; p < count && whole.start != INT64_MAX; p++) {
         uint32_t of = p;
         while (of != FT_TRACE_SET_NONE && diagnose->computing[of].start == INT64_MAX) {
             of = ft_trace_set_process(diagnose->set, of)->parent;
         }
-        windows[p] = of != FT_TRACE_SET_NONE ? diagnose->computing[of] : whole;
+        struct ft_interval window = of != FT_TRACE_SET_NONE ? diagnose->computing[of] : whole;
+        for (uint32_t at = p; at != of; at = ft_trace_set_process(diagnose->set, at)->parent) {
+            diagnose->computing[at] = window;
+        }
     }
-    free(diagnose->computing);
-    diagnose->computing = windows;
 }
 
 void ft_diagnose_read(struct ft_diagnose *diagnose, const struct ft_trace_set *set)

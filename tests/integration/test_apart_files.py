@@ -67,6 +67,30 @@ def test_a_copy_is_counted_once(tap, sound, how, other, first):
     assert b"is a copy of" in doctor.stdout and doctor.returncode == 0, doctor
 
 
+@pytest.fixture(scope="module")
+def other():
+    tap = harness.Tap()
+    trace = tap.run(["cat", "/etc/hostname"])
+    (path,) = trace.flow_files()
+    yield path.read_bytes(), summary(path)
+    tap.finish(keep=False)
+
+
+@pytest.mark.parametrize("whole", [0, 1, 2])
+def test_of_many_copies_without_headers_one_is_counted(tap, sound, other, whole):
+    """Of two runs, in turns; the last copy is longer than the others. Where there are whole ones they stay."""
+    (data, alone), (data2, alone2) = sound, other
+    files = {f"n{i}": headless(of[:-40]) for i, of in enumerate([data, data2] * 4)}
+    kept = {"z1": headless(data), "z2": headless(data2)}
+    if whole:
+        kept = {f"{'m' if whole == 1 else 'a'}{i}": of for i, of in enumerate((data, data2))}
+    folder = put(tap.folder / "many", **files, **kept)
+    told = summary(folder)
+    assert told["events"] == told["stored"] == alone["events"] + alone2["events"] and told["processes"] == alone["processes"] + alone2["processes"]
+    left = json.loads(harness.read_command("verify", "--json", folder).stdout)["files"]
+    assert {file["path"] for file in left if not file.get("copy_of")} == {str(folder / f"{name}.flow") for name in kept}, left
+
+
 def test_files_of_two_runs_are_no_copies(tap):
     for _ in range(2):
         done = harness.call([harness.FLOWTAP, "run", "-q", "-o", tap.folder / "two", "--", "true"], env=harness.clean_environment())

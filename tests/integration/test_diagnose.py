@@ -126,6 +126,18 @@ def test_what_is_read_before_all_computing_takes_no_turns_with_it(tap):
     check_findings(trace.path, [], ["serial"])
 
 
+def test_children_work_for_the_nearest_one_that_computes(tap):
+    """What a grandchild reads after its grandparent's last span takes turns with nothing, though another process computes later."""
+    script = HEAD + "import flowtap\nf = new('d', 1 << 20)\n" \
+        "def compute(times):\n    for i in range(times):\n        with flowtap.span('step', category='compute'):\n            sum(range(300_000))\n" \
+        "def read(): [os.pread(f, 1 << 20, 0) for i in range(2000)]\n" \
+        "def child(*what):\n    if not os.fork():\n        [one() for one in what]\n        os._exit(0)\n    os.wait()\n" \
+        "compute(3)\nchild(lambda: child(read, lambda: child(read)), read)\nchild(lambda: compute(60))\n"
+    trace = tap.run(["/usr/bin/python3", "-c", script], env={"PYTHONPATH": harness.REPO / "client/python"})
+    assert trace.summary()["read"]["bytes"] > 6000 << 20
+    check_findings(trace.path, [], ["serial"])
+
+
 def test_processes_are_who_the_events_say(tmp_path):
     path = generate(tmp_path / "t", "straggler", "--hosts", "2", events=20_000)
     finding, = (f for f in document("diagnose", path)["findings"] if f["check"] == "stragglers")
