@@ -15,13 +15,15 @@ static const char *const names[] = {
 
 enum { POINT_COUNT = sizeof(names) / sizeof(names[0]) };
 
+enum { WISHES_MAX = 2 };
+
 /* What the environment asks for; `point` is POINT_COUNT where it asks for nothing. */
 static struct {
-    int is_read;
     unsigned point;
     int signal;
     int32_t left, every;
-} wish;
+} wishes[WISHES_MAX];
+static int is_read;
 
 static int number(const char **text)
 {
@@ -31,33 +33,44 @@ static int number(const char **text)
     return value;
 }
 
-static void read_wish(void)
+/* One wish; moves *text behind it. */
+static void read_wish(const char **text, unsigned at)
 {
-    wish.point = POINT_COUNT;
-    wish.is_read = 1;
-    const char *text = ft_settings_find(environ, "FLOWTAP_TEST_POINT");
-    if (text == NULL)
-        return;
     for (unsigned i = 0; i < POINT_COUNT; i++) {
         size_t n = ft_length(names[i]);
-        if (!ft_has_prefix(text, names[i]) || text[n] != ':')
+        if (!ft_has_prefix(*text, names[i]) || (*text)[n] != ':')
             continue;
-        const char *rest = text + n + 1;
-        wish.left = number(&rest);
-        wish.signal = *rest == ':' ? (rest++, number(&rest)) : 0;
-        wish.every = *rest == ':' ? (rest++, number(&rest)) : 0;
-        wish.point = i;
+        *text += n + 1;
+        wishes[at].left = number(text);
+        wishes[at].signal = **text == ':' ? ((*text)++, number(text)) : 0;
+        wishes[at].every = **text == ':' ? ((*text)++, number(text)) : 0;
+        wishes[at].point = i;
+        return;
+    }
+}
+
+static void read_wishes(void)
+{
+    const char *text = ft_settings_find(environ, "FLOWTAP_TEST_POINT");
+    for (unsigned i = 0; i < WISHES_MAX; i++)
+        wishes[i].point = POINT_COUNT;
+    is_read = 1;
+    for (unsigned i = 0; text != NULL && i < WISHES_MAX; i++) {
+        read_wish(&text, i);
+        text = *text == ',' ? text + 1 : NULL;
     }
 }
 
 void ft_test_point_reach(enum ft_test_point point)
 {
-    if (!wish.is_read)
-        read_wish();
-    if (point != wish.point || __atomic_sub_fetch(&wish.left, 1, __ATOMIC_RELAXED) != 0)
-        return;
-    __atomic_store_n(&wish.left, wish.every, __ATOMIC_RELAXED);
-    ft_sys(SYS_tgkill, ft_sys(SYS_getpid), ft_sys(SYS_gettid), wish.signal);
+    if (!is_read)
+        read_wishes();
+    for (unsigned i = 0; i < WISHES_MAX; i++) {
+        if (point != wishes[i].point || __atomic_sub_fetch(&wishes[i].left, 1, __ATOMIC_RELAXED) != 0)
+            continue;
+        __atomic_store_n(&wishes[i].left, wishes[i].every, __ATOMIC_RELAXED);
+        ft_sys(SYS_tgkill, ft_sys(SYS_getpid), ft_sys(SYS_gettid), wishes[i].signal);
+    }
 }
 
 #endif

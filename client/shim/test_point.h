@@ -4,7 +4,7 @@
  * instruction was. They exist in VARIANT=points alone; elsewhere they are nothing.
  *
  *   FLOWTAP_TEST_POINT=NAME:COUNT:SIGNAL[:EVERY]   the COUNT-th time that a thread of an image reaches NAME, raise SIGNAL,
- *                                                  and again each EVERY times
+ *                                                  and again each EVERY times; two such wishes with a comma between them
  *
  * NAME is a row of test_points.def. The variable is read once per image; a forked child goes on counting where its
  * parent was, so that a point before a child's attach can be told from its parent's.

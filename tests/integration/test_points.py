@@ -42,7 +42,7 @@ WHERE = {
     "chunk_taken": [("burst", 1), ("burst", 2), ("burst", 4)],
     "chunk_headed": [("burst", 1), ("burst", 2), ("burst", 4)],
     "chunk_filled": [("burst", 1), ("burst", 2), ("burst", 4)],
-    "chunk_given_up": [],  # needs a handler between two instructions; see test_threads.py
+    "chunk_given_up": [],  # needs a handler between two instructions: below
     "growth_counted": [("flood", 1)],
     "growth_populated": [("flood", 1)],
     "thread_line": [("burst", 1)],
@@ -77,16 +77,17 @@ def test_every_point_is_passed_somewhere():
 class Run:
     """The program under a daemon of its own, with a signal at one point."""
 
-    def __init__(self, tap, preload, point, mode, count, number, *settings):
+    def __init__(self, tap, preload, point, mode, count, number, *settings, has_parent=True):
         self.daemon = tap.daemon(*settings)
         self.witness_path = tap.work / "witness"
         if mode == "flood":
             self.daemon.process.send_signal(signal.SIGSTOP)
         argv = [harness.program("numbered"), self.witness_path, 200_000 if mode == "flood" else NUMBER, mode.replace("flood", "burst")]
         wish = f"{point}:{count}:{int(number)}"
-        if point in NOT_ATTACHED:  # a parent that did attach is there to tell of it
+        is_below = point in NOT_ATTACHED and has_parent
+        if is_below:  # a parent that did attach is there to tell of it
             argv = ["sh", "-c", 'FLOWTAP_TEST_POINT="$0" "$@"; exit $?', wish, *argv]
-        env = self.daemon.env(LD_PRELOAD=preload, FLOWTAP_TEST_POINT=None if point in NOT_ATTACHED else wish)
+        env = self.daemon.env(LD_PRELOAD=preload, FLOWTAP_TEST_POINT=None if is_below else wish)
         self.process = subprocess.Popen([str(a) for a in argv], cwd=tap.work, env=env, stdin=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         tap.cleanup.append(self.process.kill)
@@ -170,3 +171,39 @@ def test_stopped_and_continued(tap, preload, point, mode, count, patience):
     assert dropped["torn"] <= (0 if patience == "1s" else 1) and sum(dropped.values()) == dropped["torn"], dropped
     numbers = numbers_of(trace)
     assert numbers == sorted(set(numbers)) and len(numbers) + dropped["torn"] >= NUMBER, (len(numbers), dropped)
+
+
+@pytest.mark.parametrize("point", [*NOT_ATTACHED, "sent", "attached"])
+def test_stopped_while_it_attaches(tap, preload, point):
+    """Others come and are served meanwhile; when it goes on, it is recorded from its first call."""
+    run = Run(tap, preload, point, "burst", 1, signal.SIGSTOP, has_parent=False)
+    assert os.waitpid(run.process.pid, os.WUNTRACED) == (run.process.pid, signal.SIGSTOP << 8 | 0x7F)
+    run.let_the_daemon_look()
+    run.process.send_signal(signal.SIGCONT)
+    assert run.process.wait(harness.DEADLINE_S) == 0
+    trace = run.trace()
+    assert numbers_of(trace) == list(range(NUMBER))
+    assert trace.image("/numbered")["events"] == BEFORE_NUMBERS + NUMBER and trace.summary()["dropped"] == 0
+    assert trace.gaps() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL], ids=["stopped", "killed"])
+@pytest.mark.parametrize("count", [5, 13])
+def test_a_chunk_that_a_handler_made_needless(tap, preload, count, number):
+    """The handler comes when the chunk is taken and not yet used, and takes one of its own; then the first goes back."""
+    daemon = tap.daemon()
+    wish = f"chunk_filled:{count}:{int(signal.SIGUSR1)},chunk_given_up:1:{int(number)}"
+    process = subprocess.Popen([harness.program("interrupted"), "io", "60"], cwd=tap.work, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, env=daemon.env(LD_PRELOAD=preload, FLOWTAP_TEST_POINT=wish))
+    tap.cleanup.append(lambda: harness.end_child(process))
+    if number == signal.SIGSTOP:
+        assert os.waitpid(process.pid, os.WUNTRACED) == (process.pid, signal.SIGSTOP << 8 | 0x7F)
+        process.send_signal(signal.SIGCONT)
+    assert process.wait(harness.DEADLINE_S) == (0 if number == signal.SIGSTOP else -signal.SIGKILL)
+    trace = daemon.stop()
+    torn = trace.summary()["dropped_by_cause"]["torn"]
+    assert torn == trace.summary()["dropped"] <= (number == signal.SIGKILL)
+    assert trace.count(name="write", path=str(tap.work / "handler")) == 40
+    wrote = (tap.work / "main").stat().st_size
+    assert wrote - torn <= trace.count(name="write", path=str(tap.work / "main")) <= wrote
+    assert wrote == 60 or number == signal.SIGKILL
