@@ -285,6 +285,25 @@ size_t ft_job_count_gaps(const struct ft_trace_set *set)
     return job.gap_count;
 }
 
+struct ft_gap_group *ft_job_group_gaps(const struct ft_job *job, size_t *count)
+{
+    struct ft_map map;
+    struct ft_gap_group *groups = ft_cli_alloc(job->gap_count * sizeof(*groups));
+    ft_map_init(&map);
+    for (size_t i = 0; i < job->gap_count; i++) {
+        struct ft_bytes fields[] = {job->gaps[i].exe, job->gaps[i].reason};
+        uint64_t kind = job->gaps[i].kind;
+        uint32_t at;
+        if (intern(&map, fields, 2, &kind, 1, &at)) {
+            groups[at] = (struct ft_gap_group){.first = &job->gaps[i]};
+        }
+        groups[at].count += job->gaps[i].count;
+    }
+    *count = map.count;
+    ft_map_fini(&map);
+    return groups;
+}
+
 void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struct ft_scan *scan)
 {
     memset(job, 0, sizeof(*job));

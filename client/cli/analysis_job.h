@@ -14,6 +14,12 @@ struct ft_job_gap {
     uint64_t count;
 };
 
+/* Gaps of one kind, program and reason: whoever ran it, wherever and how often. */
+struct ft_gap_group {
+    const struct ft_job_gap *first;
+    uint64_t count;
+};
+
 struct ft_job_name {
     struct ft_bytes id, user, workflow;
     uint8_t source; /* enum ft_job_source */
@@ -45,6 +51,8 @@ void ft_job_read(struct ft_job *job, const struct ft_trace_set *set, const struc
 void ft_job_fini(struct ft_job *job);
 /* How many gaps it then has, equal ones being one. */
 size_t ft_job_count_gaps(const struct ft_trace_set *set);
+/* In the order of their first ones; to be freed. Valid as long as the job's gaps. */
+struct ft_gap_group *ft_job_group_gaps(const struct ft_job *job, size_t *count);
 
 /*
  * Events of a process. As its threads counted them; where the file's end is missing, at least what was found of it,

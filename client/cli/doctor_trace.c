@@ -12,7 +12,6 @@
 #include "client/cli/cli.h"
 #include "client/cli/doctor.h"
 #include "client/cli/doctor_trace.h"
-#include "client/cli/map.h"
 #include "client/cli/read_memory.h"
 #include "client/cli/units.h"
 #include "proto/trace_event.h"
@@ -108,36 +107,22 @@ static void tell_gap(struct ft_doctor *doctor, const struct ft_job_gap *gap, uin
 /* One line for each program and reason, however many processes ran it; of the first so many. */
 static void tell_gaps(struct ft_doctor *doctor, const struct ft_job *job)
 {
-    struct ft_map map;
-    ft_map_init(&map);
-    uint64_t *counts = ft_cli_alloc(job->gap_count * sizeof(*counts));
-    uint32_t *firsts = ft_cli_alloc(job->gap_count * sizeof(*firsts));
-    for (size_t i = 0; i < job->gap_count; i++) {
-        const struct ft_job_gap *gap = &job->gaps[i];
-        char *key = ft_cli_format("%u/%.*s/%.*s", gap->kind, (int)gap->exe.len, gap->exe.len ? gap->exe.data : "",
-                                  (int)gap->reason.len, gap->reason.len ? gap->reason.data : "");
-        bool is_new;
-        uint32_t at = ft_map_intern(&map, key, strlen(key), (uint32_t)map.count, &is_new);
-        free(key);
-        firsts[at] = is_new ? (uint32_t)i : firsts[at];
-        counts[at] += gap->count;
-    }
+    size_t count;
     uint64_t rest = 0;
-    for (size_t at = 0; at < map.count; at++) {
-        if (at < GAP_LINES_MAX) {
-            tell_gap(doctor, &job->gaps[firsts[at]], counts[at]);
+    struct ft_gap_group *groups = ft_job_group_gaps(job, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (i < GAP_LINES_MAX) {
+            tell_gap(doctor, groups[i].first, groups[i].count);
         } else {
-            rest += counts[at];
+            rest += groups[i].count;
         }
     }
     if (rest > 0) {
         struct ft_unit_text programs, times;
         ft_doctor_problem(doctor, NULL, "`flowtap processes` lists all", "%s more programs were not seen (%s times)",
-                          ft_units_count(&programs, map.count - GAP_LINES_MAX), ft_units_count(&times, rest));
+                          ft_units_count(&programs, count - GAP_LINES_MAX), ft_units_count(&times, rest));
     }
-    free(counts);
-    free(firsts);
-    ft_map_fini(&map);
+    free(groups);
 }
 
 static void tell_dropped(struct ft_doctor *doctor, const struct ft_job *job)

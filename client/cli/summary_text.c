@@ -225,8 +225,9 @@ static void print_processes(const struct ft_screen *screen, const struct ft_summ
             ft_units_counted(&events, summary->job.emitted, "event", "events"));
 }
 
-static void print_gap(const struct ft_screen *screen, const struct ft_job_gap *gap)
+static void print_gap(const struct ft_screen *screen, const struct ft_gap_group *group)
 {
+    const struct ft_job_gap *gap = group->first;
     struct ft_unit_text count;
     char *exe = ft_text_escape(gap->exe.data, gap->exe.len, FT_TEXT_SHOW);
     char *reason = ft_text_escape(gap->reason.data, gap->reason.len, FT_TEXT_SHOW);
@@ -234,12 +235,26 @@ static void print_gap(const struct ft_screen *screen, const struct ft_job_gap *g
     const char *who = *exe ? exe : gap->kind == FT_GAP_DAEMON_STOPPED && *reason ? "" : "a program";
     fprintf(screen->out, "%*s%s: %s%s%s", LABEL_WIDTH, "", ft_gap_name(gap->kind), who, *who && *reason ? ", " : "",
             reason);
-    if (gap->count > 1) {
-        fprintf(screen->out, " (%s times)", ft_units_count(&count, gap->count));
+    if (group->count > 1) {
+        fprintf(screen->out, " (%s times)", ft_units_count(&count, group->count));
     }
     fputc('\n', screen->out);
     free(exe);
     free(reason);
+}
+
+/* A program that was run a thousand times does not hide the others. */
+static void print_gaps(const struct ft_screen *screen, const struct ft_job *job)
+{
+    size_t count;
+    struct ft_gap_group *groups = ft_job_group_gaps(job, &count);
+    for (size_t i = 0; i < count && i < GAPS_MAX; i++) {
+        print_gap(screen, &groups[i]);
+    }
+    if (count > GAPS_MAX) {
+        fprintf(screen->out, "%*s... (`flowtap processes` shows all)\n", LABEL_WIDTH, "");
+    }
+    free(groups);
 }
 
 static void print_unseen(const struct ft_screen *screen, const struct ft_summary *summary)
@@ -265,12 +280,7 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_summary
         fprintf(screen->out, "%*s", LABEL_WIDTH, "");
         ft_report_print_unclosed(screen, summary->state.unclosed);
     }
-    for (size_t i = 0; i < job->gap_count && i < GAPS_MAX; i++) {
-        print_gap(screen, &job->gaps[i]);
-    }
-    if (job->gap_count > GAPS_MAX) {
-        fprintf(screen->out, "%*s... (`flowtap processes` shows all)\n", LABEL_WIDTH, "");
-    }
+    print_gaps(screen, job);
     if (job->coverage.known_tasks > 0 && !summary->is_quick) {
         struct ft_unit_text traced, kernel;
         print_label(screen, "Coverage");

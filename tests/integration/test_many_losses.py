@@ -14,6 +14,8 @@ from traced import CAUSES
 
 GAPS, DAMAGES, LINES_MAX = 1024, 100_000, 1100
 KINDS = 15
+GAP_NAMES = ("not_attached", "not_admitted", "sandbox", "rlimit", "static", "secure_exec", "foreign_elf", "env_cleaned", "container",
+             "io_uring", "raw_syscall", "deepbind", "clone_shared", "still_running", "daemon_stopped")
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,42 @@ def test_a_thousand_gaps(tap, parts):
     (rest,) = re.findall(r"([\d,]+) more programs were not seen \(([\d,]+) times\)", results["doctor"].stdout.decode())
     assert (len(doctor) - 1 + int(rest[0]), shown + int(rest[1].replace(",", ""))) == (GAPS, times)
     assert results["processes"].stdout.count(b" why ") == GAPS  # the list of them
+
+
+def with_gaps(tap, parts, gaps):
+    tables = frames.message(2)()
+    for gap in gaps:
+        tables.gaps.add(**gap)
+    path = tap.folder / "gaps.flow"
+    path.write_bytes(frames.put_together(parts, frames.put(2, tables)))
+    return path
+
+
+def rows_of(command, path):
+    text = harness.read_command(*command, path).stdout.decode()
+    return [re.sub(r"  +", "  ", line.strip()) for line in text.splitlines() if "/bin/" in line and ("why" in line or "GAP" in line)]
+
+
+@pytest.mark.parametrize("kind, name", enumerate(GAP_NAMES, 1))
+def test_each_kind_is_shown_with_program_and_reason(tap, parts, kind, name):
+    """A program that was run a hundred times has one line of `summary`, and hides no other there."""
+    gaps = [{"kind": kind, "pid": 1000 + i, "count": 2, "exe": b"/bin/often", "reason": b"why often"} for i in range(100)]
+    gaps.append({"kind": kind, "pid": 7, "count": 1, "exe": b"/bin/once", "reason": b"why once"})
+    path = with_gaps(tap, parts, gaps)
+    for command in (["summary"], ["summary", "--quick"]):
+        assert sorted(rows_of(command, path)) == [f"{name}: /bin/often, why often (200 times)", f"{name}: /bin/once, why once"], command
+    rows = rows_of(["processes"], path)
+    assert f"{name}  7  1  /bin/once  why once" in rows and f"{name}  1099  2  /bin/often  why often" in rows and len(rows) == 101
+    for command in ("summary", "processes"):
+        told = json.loads(harness.read_command(command, "--json", path).stdout)["gaps"]
+        assert {(g["kind"], g["exe"], g["reason"]) for g in told} == {(name, "/bin/often", "why often"), (name, "/bin/once", "why once")}
+        assert sum(g["count"] for g in told) == 201
+
+
+def test_what_of_many_programs_has_no_line_in_the_summary_is_said(tap, parts):
+    path = with_gaps(tap, parts, [{"kind": 5, "pid": 100 + i, "count": 1, "exe": b"/bin/p%d" % (i % 9), "reason": b"why"} for i in range(90)])
+    assert [row.split()[1] for row in rows_of(["summary"], path)] == [f"/bin/p{i}," for i in range(8)]
+    assert b"... (`flowtap processes` shows all)" in harness.read_command("summary", path).stdout
 
 
 def test_a_hundred_thousand_small_damages(tap, parts):
