@@ -16,6 +16,8 @@
 struct filter {
     const char *name;
     bool is_include;
+    bool is_site;      /* of the daemon's policy alone */
+    unsigned hopeless; /* that cannot match */
     char *patterns[FT_SETTING_GLOBS_MAX];
     unsigned count;
     unsigned own; /* of the variable */
@@ -101,16 +103,16 @@ static char *resolve(const struct ft_doctor *doctor, const char *pattern, size_t
     return whole;
 }
 
-static void tell_no_match(struct ft_doctor *doctor, const struct filter *filter, const char *given, const char *path,
+static void tell_no_match(struct ft_doctor *doctor, struct filter *filter, const char *given, const char *path,
                           const char *why, const char *advice)
 {
-    ft_doctor_tell(doctor, filter->is_include ? FT_SEVERITY_PROBLEM : FT_SEVERITY_NOTE, path, advice,
-                   "%s: '%s' cannot match: %s%s", filter->name, given, why, path);
+    filter->hopeless++;
+    ft_doctor_tell(doctor, filter->is_include && !filter->is_site ? FT_SEVERITY_PROBLEM : FT_SEVERITY_NOTE, path,
+                   advice, "%s: '%s' cannot match: %s%s", filter->name, given, why, path);
 }
 
 /* What the file system says of the part before the first wildcard. */
-static void look_at_folder(struct ft_doctor *doctor, const struct filter *filter, const char *given,
-                           const char *pattern)
+static void look_at_folder(struct ft_doctor *doctor, struct filter *filter, const char *given, const char *pattern)
 {
     size_t literal = strcspn(pattern, WILDCARDS);
     bool is_literal = pattern[literal] == '\0';
@@ -152,8 +154,7 @@ static bool has_dot_dot(const char *pattern)
     return false;
 }
 
-static void look_at_pattern(struct ft_doctor *doctor, const struct filter *filter, const char *given,
-                            const char *pattern)
+static void look_at_pattern(struct ft_doctor *doctor, struct filter *filter, const char *given, const char *pattern)
 {
     if (has_dot_dot(pattern)) {
         tell_no_match(doctor, filter, given, pattern,
@@ -227,6 +228,48 @@ static void look_at_both(struct ft_doctor *doctor, const struct filter *include,
     }
 }
 
+/* By what stands before their first wildcards: no path begins with both. */
+static bool is_disjoint(const char *a, const char *b)
+{
+    size_t a_literal = strcspn(a, WILDCARDS), b_literal = strcspn(b, WILDCARDS);
+    size_t common = a_literal < b_literal ? a_literal : b_literal;
+    return strncmp(a, b, common) != 0 || (a_literal < b_literal && !a[a_literal]) ||
+           (b_literal < a_literal && !b[b_literal]);
+}
+
+static bool leaves_nothing(const struct filter *site, const struct filter *include)
+{
+    for (unsigned i = 0; i < site->count; i++) {
+        for (unsigned k = 0; k < include->count; k++) {
+            if (!is_disjoint(site->patterns[i], include->patterns[k])) {
+                return false;
+            }
+        }
+    }
+    return site->count > 0 && include->count > 0;
+}
+
+/* A path has to match one of the daemon's, and one of the variable's: the one does not widen the other. */
+static void look_at_site(struct ft_doctor *doctor, struct filter *site, const struct filter *include,
+                         const struct filter *exclude)
+{
+    unsigned covered = 0;
+    for (unsigned i = 0; i < site->count; i++) {
+        look_at_pattern(doctor, site, ft_doctor_quote(site->patterns[i], strlen(site->patterns[i])), site->patterns[i]);
+        covered += is_covered(exclude, site->patterns[i]);
+    }
+    if (site->count > 0 && site->hopeless == site->count) {
+        ft_doctor_problem(doctor, NULL, "correct include in flowtapd.conf, or make the folder first",
+                          "nothing that the daemon's include names can be there: no file is recorded");
+    } else if (leaves_nothing(site, include)) {
+        ft_doctor_problem(doctor, NULL, "unset FLOWTAP_INCLUDE, or name paths that the daemon's include names, too",
+                          "no path matches both FLOWTAP_INCLUDE and the daemon's include: no file is recorded");
+    } else if (site->count > 0 && covered == site->count) {
+        ft_doctor_problem(doctor, NULL, "take one of them away",
+                          "the exclude patterns cover all that the daemon's include names: no file is recorded");
+    }
+}
+
 static void tell_empty(struct ft_doctor *doctor, const struct filter *filter, const char *value)
 {
     if (value && filter->own == 0) {
@@ -245,20 +288,24 @@ static void release(struct filter *filter)
 void ft_doctor_filters(struct ft_doctor *doctor)
 {
     struct filter include = {.name = "FLOWTAP_INCLUDE", .is_include = true}, exclude = {.name = "FLOWTAP_EXCLUDE"};
+    struct filter site = {.name = "the daemon's include", .is_include = true, .is_site = true};
     const char *include_value = doctor->values[FT_SETTING_FLOWTAP_INCLUDE];
     const char *exclude_value = doctor->values[FT_SETTING_FLOWTAP_EXCLUDE];
     const Flowtap__Policy *policy = doctor->policy;
     size_t before = doctor->finding_count;
-    read_filter(doctor, &include, include_value, 0, NULL); /* the policy's own is another condition */
+    read_filter(doctor, &site, NULL, policy ? policy->n_include : 0, policy ? policy->include : NULL);
+    read_filter(doctor, &include, include_value, 0, NULL);
     read_filter(doctor, &exclude, exclude_value, policy ? policy->n_exclude : 0, policy ? policy->exclude : NULL);
     tell_empty(doctor, &include, include_value);
     tell_empty(doctor, &exclude, exclude_value);
     look_at_both(doctor, &include, &exclude);
+    look_at_site(doctor, &site, &include, &exclude);
     if (doctor->finding_count == before) {
         ft_doctor_ok(doctor, NULL,
-                     include.count + exclude.count > 0 ? "the patterns leave something to record"
-                                                       : "no pattern is set: every path is recorded");
+                     site.count + include.count + exclude.count > 0 ? "the patterns leave something to record"
+                                                                    : "no pattern is set: every path is recorded");
     }
+    release(&site);
     release(&include);
     release(&exclude);
 }

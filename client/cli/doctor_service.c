@@ -85,12 +85,20 @@ static void tell_refused(struct ft_doctor *doctor, const char *path, int error)
     }
 }
 
+/* Behind the last semicolon the daemon says what to do, as a rule. */
+static void tell_trouble(struct ft_doctor *doctor, const char *path, const char *trouble)
+{
+    const char *end = strrchr(trouble, ';'), *advice = end && end[1] == ' ' ? end + 2 : NULL;
+    ft_doctor_problem(doctor, path, advice ? advice : "its log tells more", "the daemon on %s says: %.*s", path,
+                      (int)(advice ? (size_t)(end - trouble) : strlen(trouble)), trouble);
+}
+
 /* What it says of itself; it may be of another version, or no flowtapd at all. */
 static void tell_status(struct ft_doctor *doctor, const char *path, int pid, const Flowtap__Status *status)
 {
     doctor->has_service = true;
     for (size_t i = 0; i < status->n_troubles; i++) {
-        ft_doctor_problem(doctor, path, NULL, "the daemon on %s says: %s", path, status->troubles[i]);
+        tell_trouble(doctor, path, status->troubles[i]);
     }
     if (strcmp(status->version, FT_VERSION) != 0) {
         ft_doctor_note(doctor, path, "restart it where it was upgraded", "the daemon on %s is version %s, this is %s",
@@ -126,7 +134,8 @@ static void look_at_listener(struct ft_doctor *doctor, const char *path, int fd)
     struct ucred peer = {0};
     socklen_t bytes = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0) {
-        ft_doctor_problem(doctor, path, NULL, "who listens on %s cannot be asked: %s", path, strerror(errno));
+        ft_doctor_problem(doctor, path, "look at its process: it may be none of Flowtap's",
+                          "who listens on %s cannot be asked: %s", path, strerror(errno));
     } else if (peer.uid != 0 && peer.uid != geteuid()) {
         ft_doctor_problem(doctor, path, "use a daemon of root's or of your own",
                           "who listens on %s is user %u: programs attach to root and their own user only", path,
@@ -206,7 +215,7 @@ static void explain_policy(struct ft_doctor *doctor, const char *path, const Flo
     }
     if (policy->n_include > 0) {
         ft_doctor_note(
-            doctor, path, "more can be had by FLOWTAP_INCLUDE",
+            doctor, path, "FLOWTAP_INCLUDE can only narrow it: for more, change include in flowtapd.conf",
             "by the daemon's policy %s only paths are recorded that match one of %zu patterns, the first is '%s'", path,
             policy->n_include, ft_doctor_quote((const char *)policy->include[0].data, policy->include[0].len));
     }

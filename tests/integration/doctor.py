@@ -19,6 +19,7 @@ class Verdict:
         assert self.document["notes"] == len(self.of("note"))
         for check in self.checks:
             assert check["name"] and check["what"] and "\n" not in check["what"], check
+            assert check["advice"] or check["severity"] != "problem", check
 
     def of(self, severity, name=None):
         return [c for c in self.checks if c["severity"] == severity and name in (None, c["name"])]

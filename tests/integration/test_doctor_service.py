@@ -4,6 +4,7 @@
 import os
 import signal
 import socket
+import subprocess
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_a_socket_that_one_may_not_use(tap):
 @pytest.mark.parametrize("settings,severity,words", [
     (["mode=off"], "problem", ["switches tracing off"]),
     (["follow_clean_env=no"], "note", ["cleaned environment"]),
-    (["include=/etc/*:/usr/*"], "note", ["one of 2 patterns", "'/etc/*'"]),
+    (["include=/etc/*:/usr/*"], "note", ["one of 2 patterns", "'/etc/*'", "can only narrow it"]),
     (["exclude=/proc/*"], "note", ["left out", "'/proc/*'"]),
 ])
 def test_a_policy_that_leaves_something_out(tap, settings, severity, words):
@@ -102,9 +103,43 @@ def test_a_policy_that_leaves_something_out(tap, settings, severity, words):
     assert verdict.status == (severity == "problem")
 
 
-def test_a_policy_and_a_variable_that_cover_each_other(tap):
-    _, env = with_service(tap, "exclude=/data/*", FLOWTAP_INCLUDE="/data/*")
-    assert any("cover all" in c["what"] for c in doctor("--", "true", env=env).of("problem", "filters"))
+@pytest.mark.parametrize("settings,variables,words", [
+    (["exclude=/etc/*"], {"FLOWTAP_INCLUDE": "/etc/*"}, ["cover all that the include patterns name"]),
+    (["exclude=/*"], {}, ["cover every path"]),
+    (["include=/etc/*:/usr/*", "exclude=/etc/*"], {"FLOWTAP_EXCLUDE": "/us*"}, ["cover all that the daemon's include names"]),
+    (["include=/etc/*:/usr/*"], {"FLOWTAP_INCLUDE": "/bin/*:/etc"}, ["no path matches both"]),
+    (["include=/no/such/*:/nor/this/*"], {}, ["nothing that the daemon's include names can be there"]),
+], ids=["the variable's by the daemon's", "all", "the daemon's by both", "the daemon's and the variable's", "what is not there"])
+def test_filters_of_the_daemon_that_leave_nothing(tap, settings, variables, words):
+    daemon, env = with_service(tap, *settings, **variables)
+    found = [line(c) for c in doctor("--", "true", env=env).of("problem", "filters")]
+    assert [said for said in found if all(word in said for word in words)], found
+    assert daemon.call(["cat", "/etc/hostname", "/usr/bin/env", "/bin/true"], env=variables).returncode == 0
+    assert not [f["path"] for f in daemon.stop().files() if f["path"].startswith("/") and f["reads"]]
+
+
+@pytest.mark.parametrize("settings,variables", [
+    (["include=/etc/*:/usr/*"], {"FLOWTAP_INCLUDE": "/bin/*:/etc/host*"}), (["include=/etc/*"], {"FLOWTAP_INCLUDE": "*.conf"}),
+    (["include=/etc/hostname"], {"FLOWTAP_INCLUDE": "/etc/host[a-z]ame"}), (["include=/no/such/*:/etc/*"], {}),
+    (["include=/etc/*", "exclude=/etc/p*"], {})])
+def test_filters_of_the_daemon_that_leave_something(tap, settings, variables):
+    daemon, env = with_service(tap, *settings, **variables)
+    found = [c["what"] for c in doctor("--", "true", env=env).of("problem", "filters") if "no file is recorded" in c["what"]]
+    assert not found
+    assert daemon.call(["cat", "/etc/hostname", "/etc/ld.so.conf"], env=variables).returncode == 0
+    assert [f["path"] for f in daemon.stop().files() if f["path"].startswith("/etc/") and f["reads"]]
+
+
+def test_a_daemon_that_takes_no_more(tap):
+    """It refuses who comes then, and says itself what to raise."""
+    daemon, env = with_service(tap, "max_processes=1")
+    held = subprocess.Popen(["cat"], stdin=subprocess.PIPE, env=env)
+    tap.cleanup.append(lambda: harness.end_child(held))
+    harness.wait_until("the one process", lambda: b"1 processes are attached" in harness.call([harness.FLOWTAP, "status", "--socket", daemon.socket]).stdout)
+    said = doctor("--", "true", env=env, cwd=tap.work).problem("socket")
+    assert str(daemon.socket) in said and "more are not traced" in said and "raise max_processes" in said
+    held.stdin.close()
+    assert held.wait(harness.DEADLINE_S) == 0
 
 
 @pytest.mark.parametrize("change,word", [
