@@ -33,6 +33,9 @@ struct output {
     const struct ft_screen *screen;
     bool has_damage;
     bool is_partial; /* not all could be looked at: the memory limit */
+    uint64_t found;  /* problems of a file */
+    size_t listed;   /* of them, at most FT_TRACE_PROBLEMS_MAX */
+    uint64_t left_out[FT_PROBLEM_END];
 };
 
 /* What checking takes beside the output. */
@@ -64,6 +67,12 @@ static void tell(struct output *output, const struct ft_trace_problem *problems,
     for (size_t i = 0; i < count; i++) {
         output->has_damage |= ft_problem_is_damage(problems[i].kind);
         output->is_partial |= problems[i].kind == FT_PROBLEM_LIMIT;
+        output->found++;
+        if (output->listed == FT_TRACE_PROBLEMS_MAX) {
+            output->left_out[problems[i].kind]++;
+            continue;
+        }
+        output->listed++;
         if (output->json) {
             ft_report_json_problem(output->json, &problems[i]);
         } else {
@@ -126,14 +135,30 @@ static void begin_file(const struct output *output, const struct ft_trace_reader
     }
 }
 
+static void print_left_out(const struct output *output)
+{
+    struct ft_unit_text count;
+    for (unsigned kind = 0; kind < FT_PROBLEM_END; kind++) {
+        if (output->left_out[kind] > 0) {
+            ft_screen_print(output->screen, ft_problem_is_partial(kind) ? FT_STYLE_WARN : FT_STYLE_NONE,
+                            "  %s: %s, %s more\n", ft_problem_severity(kind), ft_problem_text(kind),
+                            ft_units_count(&count, output->left_out[kind]));
+        }
+    }
+}
+
 static void end_file(const struct output *output)
 {
     if (output->json) {
         ft_json_end_array(output->json);
+        ft_json_member_uint(output->json, "problems_found", output->found);
         ft_json_member_bool(output->json, "ok", !output->has_damage && !output->is_partial);
         ft_json_member_bool(output->json, "partial", output->is_partial);
         ft_json_end_object(output->json);
-    } else if (!output->has_damage) {
+        return;
+    }
+    print_left_out(output);
+    if (!output->has_damage) {
         fprintf(output->screen->out, output->is_partial ? "  sound as far as it could be read\n" : "  sound\n");
     }
 }
@@ -148,6 +173,9 @@ static void check_reader(struct output *output, struct check *check, size_t r, c
     struct output of_file = {.json = output->json, .screen = output->screen};
     begin_file(output, reader, copy_of);
     tell(&of_file, problems, count);
+    for (size_t i = 0; i < count; i++) {
+        of_file.found += problems[i].count - 1; /* those the reader did not keep */
+    }
     check_blocks(&of_file, check, r, reader, 0, blocks, block_count);
     check_blocks(&of_file, check, r, reader, FT_TRACE_PROFILE, profiles, profile_count);
     end_file(&of_file);

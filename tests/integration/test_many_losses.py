@@ -13,6 +13,7 @@ from test_schemas import check
 from traced import CAUSES
 
 GAPS, DAMAGES, LINES_MAX = 1024, 100_000, 1100
+BLOCKS, LISTED = 3000, 1000
 KINDS = 15
 GAP_NAMES = ("not_attached", "not_admitted", "sandbox", "rlimit", "static", "secure_exec", "foreign_elf", "env_cleaned", "container",
              "io_uring", "raw_syscall", "deepbind", "clone_shared", "still_running", "daemon_stopped")
@@ -94,10 +95,28 @@ def test_a_hundred_thousand_small_damages(tap, parts):
         assert done.returncode == (name.split()[0] in ("verify", "doctor")), (name, done)
         assert done.stdout.count(b"\n") <= LINES_MAX and done.stderr.count(b"\n") <= 2, name  # diff tells of each side
     (file,) = json.loads(results["verify --json"].stdout)["files"]
-    assert sum(problem["count"] for problem in file["problems"]) == DAMAGES
+    assert sum(problem["count"] for problem in file["problems"]) == file["problems_found"] == DAMAGES
     rows = re.findall(r"damage: bytes that are no whole frame, at byte \d+, 3 bytes(?:, ([\d,]+) of them)?", results["verify"].stdout.decode())
     assert sum(int(count.replace(",", "") or 1) if count else 1 for count in rows) == DAMAGES
     assert json.loads(results["summary --json"].stdout)["missing"] == 0
+
+
+def test_thousands_of_damaged_blocks(tap, parts):
+    """Found when they are decoded, those of the reader among the ones that are listed."""
+    head, data = next((content, data) for kind, content, data in parts if kind == 3)
+    damaged = bytearray(frames.put(3, head, data))
+    damaged[-len(data) // 2] ^= 0xff
+    path = tap.folder / "blocks.flow"
+    path.write_bytes(frames.put_together(parts, b"abc" + frames.put(2, frames.message(2)()) + bytes(damaged) * BLOCKS))
+    done = on(["verify", "--json"], path)
+    told = json.loads(done.stdout)
+    check("verify", told)
+    (file,), what = told["files"], "a block of events cannot be read"
+    assert done.returncode == 1 and not file["ok"] and file["problems_found"] == 1 + BLOCKS
+    assert len(file["problems"]) == LISTED and sum(problem["what"] == what for problem in file["problems"]) == LISTED - 1
+    text = on(["verify"], path)
+    *rows, last = [row for row in text.stdout.decode().splitlines() if row.startswith(f"  damage: {what}")]
+    assert text.returncode == 1 and len(rows) == LISTED - 1 and last == f"  damage: {what}, {1 + BLOCKS - LISTED:,} more"
 
 
 @pytest.mark.parametrize("cause", CAUSES)
