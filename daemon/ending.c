@@ -17,6 +17,7 @@
 #include "daemon/procfs.h"
 #include "daemon/resume.h"
 #include "daemon/vfork.h"
+#include "proto/settings.h"
 
 // Events that one thread can have begun and not published when it dies: one call, and handlers above it.
 #define TORN_PER_LINE 8
@@ -115,6 +116,13 @@ static bool do_limits_forbid(void)
     return files.rlim_max < DESCRIPTORS_OF_COMMAND || size.rlim_max < bytes || space.rlim_cur < ADDRESS_SPACE_LEAST;
 }
 
+// The command has our environment, but for what `flowtap run` puts there itself.
+static bool is_mode_off(void)
+{
+    const char *mode = getenv("FLOWTAP_MODE");
+    return mode && ft_setting_use_of_mode(mode) == FT_SETTING_OFF;
+}
+
 void ft_ending_put_command(struct ft_drain *drain, const char *command, bool is_empty)
 {
     const struct ft_exe_look look = {.uid = geteuid(), .gid = getegid()};
@@ -124,6 +132,8 @@ void ft_ending_put_command(struct ft_drain *drain, const char *command, bool is_
         verdict = ft_missing_by_follow(FT_FOLLOW_LIMIT);
     if (by_file.gap != FT_GAP_NOT_ATTACHED)
         verdict = by_file;
+    if (is_empty && is_mode_off())
+        verdict = ft_missing_by_follow(FT_FOLLOW_OFF);
     // A static program runs unseen also where its children are seen.
     if (!drain->writer || (!is_empty && verdict.gap != FT_GAP_STATIC && verdict.gap != FT_GAP_FOREIGN_ELF))
         return;

@@ -31,10 +31,12 @@ def test_filters(tap, options, reason):
     check_empty(trace.path, reason)
 
 
-def test_the_mode_is_off(tap):
-    ran = tap.run(["cat", "/etc/hostname"], env={"FLOWTAP_MODE": "off"}).ran
-    assert b"0 events, because FLOWTAP_MODE is off" in ran.stderr
-    check_empty(tap.folder / "trace1", "no process of the command attached")
+@pytest.mark.parametrize("flags", [[], ["-static"]], ids=["dynamic", "static"])
+def test_the_mode_is_off(tap, flags):
+    trace = tap.run([tap.compiled("still", "int main(void) { return 0; }", *flags)], env={"FLOWTAP_MODE": "off"})
+    assert b"0 events, because FLOWTAP_MODE is off" in trace.ran.stderr
+    check_empty(trace.path, "FLOWTAP_MODE of its environment turns tracing off")
+    assert b"was started with tracing switched off" in on(["doctor"], trace.path).stdout
 
 
 def test_no_process_attached(tap):
