@@ -18,6 +18,7 @@ TRANSFERS = {"copy_file_range", "sendfile"} | LATE
 METADATA = {"open64", "openat64", "fstat", "lstat", "stat", "lseek64", "close", "fclose", "fsync", "rename", "unlink", "mkdir",
             "access", "fstatat", "opendir", "readdir", "readdir64", "closedir", "rmdir"}
 STREAMS = {"fclose"}
+MOVES = READS | WRITES | TRANSFERS | STREAMS
 STORED = {"regular", "directory", "block", "unknown"}
 
 
@@ -64,6 +65,13 @@ def calls_of(path, *options, events=None):
     kinds = kinds_of(path)
     events = events_of(path, *options) if events is None else events
     return [call for call in (call_of(e, kinds) for e in events if "errno" in e) if call.ways]
+
+
+def other_io_of(events, calls):
+    """What moved bytes of no file: how many calls, their bytes and their time."""
+    counted = {id(call.event) for call in calls}
+    other = [e for e in events if "errno" in e and e["name"] in MOVES - STREAMS and id(e) not in counted]
+    return len(other), sum(max(e["result"], 0) for e in other), sum(e["dur"] for e in other)
 
 
 def union(intervals):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Of dropped events there are counts, bytes and times alone: what needs each of them is told of the stored ones, or unknown."""
 
+import collections
 import json
 
 import harness
@@ -25,6 +26,10 @@ def test_bandwidths_and_shares_are_those_of_stored_calls(tmp_path, kind, permill
         assert float(told["busy_bandwidth"] * told["busy_time"]) == pytest.approx(timed)
         assert told["small"] + told["empty"] <= told["sized"] <= len(own)
         assert told["small"] == sum(0 < c.bytes < 4096 for c in own)
+    stored = collections.Counter(e["name"] for e in events_of(path) if "errno" in e)
+    for call in summary["calls"]:
+        assert call["count"] - call["dropped"] == stored[call["name"]] == sum(bucket["count"] for bucket in call["durations"]["buckets"])
+    assert sum(call["dropped"] for call in summary["calls"]) == summary["dropped"]
     moved = summary["moved"]
     assert moved["stored_bytes"] == summary["read"]["stored_bytes"] + summary["write"]["stored_bytes"]
     assert float(moved["busy_bandwidth"] * moved["busy_time"]) == pytest.approx(sum(c.timed_bytes * len(c.moved) for c in calls))
@@ -138,6 +143,7 @@ def test_gaps_are_told_by_every_report(tap):
     for command in ("files", "diagnose", "timeline", "events"):
         assert f"{count} gap" in reported(command, trace.path).decode(), command
         assert document(command, trace.path)["gap_count"] == count
+    assert json.loads(reported("diff", trace.path, "--json", trace.path))["gap_count"] == {"a": count, "b": count}
 
 
 def test_of_a_process_whose_events_were_all_dropped_nothing_is_0(tmp_path):

@@ -9,7 +9,7 @@ from generated import document, events_of, generate, reported
 from harness import FLOWTAP, call
 from hypothesis import given
 from hypothesis import strategies as st
-from plain import calls_of, common, exact, length, ns, owned_pieces, union
+from plain import calls_of, common, exact, length, ns, other_io_of, owned_pieces, union
 from test_figures import SETTINGS, is_span, time_of, unions_of
 from test_where import kind
 
@@ -68,6 +68,8 @@ def check_group(told, events, calls, own):
         assert told[way]["count"] == sum(way in c.ways for c in calls)
         assert told[way]["bytes"] == sum(c.bytes for c in calls if way in c.moved)
         assert ns(told[way]["time"]) == sum(c.end - c.start for c in calls if way in c.ways)
+    other = told["other_io"]
+    assert (other["count"], other["bytes"], ns(other["time"])) == other_io_of([e for _, e in events], calls)
 
 
 def check(path, by, events):
