@@ -14,6 +14,8 @@
 #define INTERVAL_NS INT64_C(10000000000)
 // A burst is over when under one in so many of what went did so since the last tick.
 #define BURST 16
+// What each heap keeps at its end. Told, it does not grow with what is freed; malloc_trim() looks at the first heap's alone.
+#define KEPT_BYTES (1 << 20)
 
 static uint64_t private_bytes(void)
 {
@@ -39,6 +41,7 @@ static void after(struct ft_aside *aside)
 
 void ft_heap_init(struct ft_daemon *daemon)
 {
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     daemon->heap.aside.run = run;
     daemon->heap.aside.after = after;
 }
@@ -53,13 +56,15 @@ void ft_heap_tick(struct ft_daemon *daemon, int64_t now_ns)
     struct ft_heap *heap = &daemon->heap;
     uint64_t blocks = atomic_load(&daemon->status.blocks);
     uint64_t recent = heap->gone - heap->gone_last_tick;
+    bool is_quiet = recent == 0 && blocks == heap->blocks_last_tick;
     bool is_burst = recent * BURST > heap->gone;
     heap->gone_last_tick = heap->gone;
-    bool has_freed = heap->gone || blocks != heap->blocks;
-    if (!has_freed || is_burst || now_ns < heap->next_ns || heap->is_running || daemon->is_ending)
+    heap->blocks_last_tick = blocks;
+    heap->has_freed |= !is_quiet;
+    if (!heap->has_freed || is_burst || now_ns < heap->next_ns || heap->is_running || daemon->is_ending)
         return;
+    heap->has_freed = !is_quiet; // what went just now is freed a moment later
     heap->gone = heap->gone_last_tick = 0;
-    heap->blocks = blocks;
     if (private_bytes() < FEW_BYTES)
         return;
     heap->next_ns = now_ns + INTERVAL_NS;

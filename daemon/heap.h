@@ -18,7 +18,8 @@ struct ft_daemon;
 struct ft_heap {
     struct ft_aside aside;
     bool is_running;
-    uint64_t blocks;               // of all that were written, as of the last time
+    bool has_freed;                // something that was not looked for
+    uint64_t blocks_last_tick;     // of all that were written
     uint64_t gone, gone_last_tick; // processes and jobs that went since the last time; of these, before the last tick
     int64_t next_ns;               // not again before
 };
