@@ -57,6 +57,8 @@ struct ft_scan_work {
 
 /* Rows that are added at a time: what is noted of each stays in the cache. */
 enum { FT_SCAN_PIECE = 512 };
+/* What is to be known of a row: that it is of another call or file than the one before; that it is no call with one file. */
+enum { FT_SCAN_ROW_NEW = 1, FT_SCAN_ROW_OTHER = 2 };
 
 struct ft_scan_part {
     struct ft_scan_work *work;
@@ -67,9 +69,10 @@ struct ft_scan_part {
     const struct ft_scan_effect (*effects)[FT_TRACE_CALL_MAX];
     int64_t realtime_offset_ns, base_ns; /* base: monotonic */
     struct ft_scan_files files;
-    uint32_t file_at[FT_SCAN_PIECE]; /* of each row at hand: where its file stands in `files` */
-    uint8_t busy_as[FT_SCAN_PIECE];  /* ft_scan_effect.busy; 0 of what is no call */
-    uint32_t *run_files;             /* entries that the run at hand touched, each once; room for two of each row */
+    uint32_t file_at[FT_SCAN_PIECE];                  /* of each row at hand: where its file stands in `files` */
+    uint8_t busy_as[FT_SCAN_PIECE];                   /* ft_scan_effect.busy; 0 of what is no call */
+    uint8_t row_as[FT_SCAN_PIECE + sizeof(uint64_t)]; /* FT_SCAN_ROW_*; 0: as the row before. None is behind the last */
+    uint32_t *run_files; /* entries that the run at hand touched, each once; room for two of each row */
     size_t run_file_count, run_file_space;
     bool are_known;      /* all files of the block's rows have records */
     uint32_t run;        /* counted from 1, over all blocks */

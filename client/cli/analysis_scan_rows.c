@@ -204,23 +204,31 @@ static inline __attribute__((always_inline)) uint8_t add_other(struct ft_scan_pa
     return busy;
 }
 
-/* Whether row `k` of a piece is of the same call and file as the one before, and of no other file. */
-static inline bool is_repeat(const struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t k)
+/* What rows are, of which the files are found: a loop for vector instructions. Behind the last one is a new one. */
+static void find_repeats(struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t count)
 {
+    const uint32_t *at = part->file_at, *file2 = rows->file2 + first;
     const uint16_t *call = rows->call + first;
-    const uint32_t *at = part->file_at;
-    return ((at[k] ^ at[k - 1]) | (uint32_t)(call[k] ^ call[k - 1]) | rows->kind[first + k] | rows->file2[first + k]) ==
-           0;
+    const uint8_t *kind = rows->kind + first;
+    uint8_t *row_as = part->row_as;
+    row_as[0] = kind[0] | file2[0] ? FT_SCAN_ROW_OTHER | FT_SCAN_ROW_NEW : FT_SCAN_ROW_NEW;
+    for (size_t k = 1; k < count; k++) {
+        uint32_t other = file2[k] | kind[k], differs = (at[k] ^ at[k - 1]) | (uint32_t)(call[k] ^ call[k - 1]);
+        row_as[k] = (uint8_t)((other != 0 ? FT_SCAN_ROW_OTHER : 0) | (differs != 0 ? FT_SCAN_ROW_NEW : 0));
+    }
+    memset(row_as + count, FT_SCAN_ROW_NEW, sizeof(uint64_t));
 }
 
-/* Where the rows from `k` of a piece on end that are such. */
-static inline size_t repeats_end(const struct ft_scan_part *part, const struct ft_rows *rows, size_t first, size_t k,
-                                 size_t count)
+/* Where the rows from `k` of a piece on end that are as the one before. */
+static inline size_t repeats_end(const struct ft_scan_part *part, size_t k)
 {
-    while (k < count && is_repeat(part, rows, first, k)) {
-        k++;
+    uint64_t some;
+    for (;; k += sizeof(some)) {
+        memcpy(&some, part->row_as + k, sizeof(some));
+        if (some != 0) {
+            return k + (size_t)__builtin_ctzll(some) / 8;
+        }
     }
-    return k;
 }
 
 /* The same of such rows: of loops, which are full of them, each costs little. */
@@ -256,7 +264,7 @@ static inline __attribute__((always_inline)) void add_rows(struct ft_scan_part *
     struct ft_scan_file *files = part->files.items;
     for (size_t k = 0; k < count; k++) {
         size_t i = first + k;
-        if (__builtin_expect((rows->kind[i] | rows->file2[i]) != 0, false)) {
+        if (__builtin_expect(part->row_as[k] & FT_SCAN_ROW_OTHER, false)) {
             part->busy_as[k] = add_other(part, rows, i, part->file_at[k], run);
             files = part->files.items;
             continue;
@@ -269,8 +277,8 @@ static inline __attribute__((always_inline)) void add_rows(struct ft_scan_part *
             add_rare(part, rows, i, effect);
             files = part->files.items;
         }
-        if (k + 1 < count && is_repeat(part, rows, first, k + 1) && !(effect->flags & FT_SCAN_IS_RARE)) {
-            size_t end = repeats_end(part, rows, first, k + 2, count);
+        if (part->row_as[k + 1] == 0 && !(effect->flags & FT_SCAN_IS_RARE)) {
+            size_t end = repeats_end(part, k + 2);
             add_repeats(part, rows, i + 1, end - k - 1, file, effect, run);
             memset(part->busy_as + k + 1, effect->busy, end - k - 1);
             k = end - 1;
@@ -313,6 +321,7 @@ void ft_scan_rows_add(struct ft_scan_part *part, const struct ft_rows *of_block,
         size_t first = which->first + done;
         count = which->count - done < FT_SCAN_PIECE ? which->count - done : FT_SCAN_PIECE;
         ft_scan_find_files(part, rows, first, count);
+        find_repeats(part, rows, first, count);
         add_rows(part, rows, first, count, &run);
         add_busy(part, rows, first, count);
     }
