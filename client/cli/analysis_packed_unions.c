@@ -57,20 +57,56 @@ static inline __attribute__((always_inline)) size_t measure_all(const struct ft_
     return count;
 }
 
+/* The union of calls that move something grows. */
+static inline __attribute__((always_inline)) void
+measure_moving(const uint64_t *moving, size_t count, struct ft_packed_form form, bool has_sides, struct unions *unions)
+{
+    struct unions own = *unions;
+    for (size_t i = 0; i < count; i++) {
+        struct unpacked call = unpack(moving[i], form);
+        own.move += grow(&own.move_end, call.start, call.end, true);
+        own.read += has_sides ? grow(&own.read_end, call.start, call.end, call.moved & FT_PACKED_READ) : 0;
+        own.write += has_sides ? grow(&own.write_end, call.start, call.end, call.moved & FT_PACKED_WRITE) : 0;
+    }
+    *unions = own;
+}
+
+static inline __attribute__((always_inline)) unsigned sides_of(const uint64_t *moving, size_t count)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < count; i++) {
+        all |= moving[i];
+    }
+    return all & (FT_PACKED_READ | FT_PACKED_WRITE);
+}
+
+/* Calls of one side: its union grows as that of both does, where none has reached further than the other. Else false. */
+static inline __attribute__((always_inline)) bool measure_side(const uint64_t *moving, size_t count,
+                                                               struct ft_packed_form form, struct unions *unions)
+{
+    unsigned sides = sides_of(moving, count);
+    int64_t *side = sides == FT_PACKED_READ ? &unions->read : &unions->write, before = unions->move;
+    int64_t *side_end = sides == FT_PACKED_READ ? &unions->read_end : &unions->write_end;
+    int64_t start = count > 0 ? unpack(moving[0], form).start : 0;
+    bool are_equal = *side_end == unions->move_end || (*side_end <= start && unions->move_end <= start);
+    if (sides == (FT_PACKED_READ | FT_PACKED_WRITE) || !are_equal) {
+        return false;
+    }
+    measure_moving(moving, count, form, false, unions);
+    *side += unions->move - before;
+    *side_end = unions->move_end;
+    return true;
+}
+
 /* Inlined with constants: sides that no call has cost nothing. */
 static inline __attribute__((always_inline)) void measure_step(const struct ft_packed *calls, size_t from, size_t to,
                                                                bool has_sides, struct unions *unions)
 {
     uint64_t moving[FT_PACKED_MARK_STEP];
     size_t count = measure_all(calls, from, to, moving, unions);
-    struct unions own = *unions;
-    for (size_t i = 0; i < count; i++) {
-        struct unpacked call = unpack(moving[i], calls->form);
-        own.move += grow(&own.move_end, call.start, call.end, true);
-        own.read += has_sides ? grow(&own.read_end, call.start, call.end, call.moved & FT_PACKED_READ) : 0;
-        own.write += has_sides ? grow(&own.write_end, call.start, call.end, call.moved & FT_PACKED_WRITE) : 0;
+    if (!has_sides || !measure_side(moving, count, calls->form, unions)) {
+        measure_moving(moving, count, calls->form, has_sides, unions);
     }
-    *unions = own;
 }
 
 static inline __attribute__((always_inline)) void measure(const struct ft_packed *calls, bool has_sides,
@@ -121,13 +157,27 @@ static size_t first_from(const struct ft_packed *calls, int64_t mark_ns)
     return low;
 }
 
-/* What calls add to a union that has reached so far, since the base. */
+/* Where the latest of the first `count` calls ends, since the base; `count` is a multiple of FT_PACKED_MARK_STEP. */
+static int64_t reached_by(const struct ft_packed *calls, size_t count)
+{
+    return calls->are_apart ? unpack(calls->items[count - 1], calls->form).end
+                            : calls->reached[count / FT_PACKED_MARK_STEP - 1];
+}
+
+/* What calls add to a union that has reached so far, since the base. Most calls go on while the list does, and add nothing. */
 static int64_t add_calls(const struct ft_packed *calls, size_t from, size_t to, int64_t *reached)
 {
     int64_t sum = 0, own = *reached;
-    for (size_t i = from; i < to; i++) {
-        struct unpacked call = unpack(calls->items[i], calls->form);
-        sum += grow(&own, call.start, call.end, true);
+    for (size_t i = from, end; i < to; i = end) {
+        end = i + FT_PACKED_MARK_STEP - i % FT_PACKED_MARK_STEP;
+        if (end <= to && reached_by(calls, end) <= own) {
+            continue;
+        }
+        end = end < to ? end : to;
+        for (; i < end; i++) {
+            struct unpacked call = unpack(calls->items[i], calls->form);
+            sum += grow(&own, call.start, call.end, true);
+        }
     }
     *reached = own;
     return sum;

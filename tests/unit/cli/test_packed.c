@@ -78,6 +78,107 @@ static void unions_are_those_of_calls_of_any_length(void **state)
     }
 }
 
+/* A normal list around the calls; often it covers many of them. */
+static struct ft_intervals make_list(struct ft_interval *items, size_t most, const struct ft_packed *calls,
+                                     unsigned *seed)
+{
+    struct ft_intervals list = {.items = items};
+    int64_t at = calls->form.base_ns - 10;
+    unsigned bits = 1 + (unsigned)rand_r(seed) % (calls->are_apart ? 12 : calls->form.start_bits);
+    for (size_t i = 0; i < most; i++) {
+        at += 1 + (int64_t)random_below(seed, bits);
+        int64_t end = at + 1 + (int64_t)random_below(seed, calls->are_apart ? 14 : calls->form.start_bits);
+        items[list.count++] = (struct ft_interval){.start = at, .end = end};
+        at = end;
+    }
+    return list;
+}
+
+/* What the union of all calls has in common with a list. */
+static int64_t common_with(const struct ft_packed *calls, const struct ft_intervals *list)
+{
+    int64_t length = 0, reached = 0;
+    for (size_t i = 0; i < calls->count; i++) {
+        int64_t start = (int64_t)(calls->items[i] / calls->form.start_unit);
+        int64_t end = start + (int64_t)(calls->items[i] % calls->form.start_unit >> FT_PACKED_MOVED_BITS);
+        start = start > reached ? start : reached;
+        reached = end > reached ? end : reached;
+        for (size_t k = 0; k < list->count; k++) {
+            int64_t from = list->items[k].start - calls->form.base_ns, to = list->items[k].end - calls->form.base_ns;
+            from = from > start ? from : start;
+            to = to < end ? to : end;
+            length += to > from ? to - from : 0;
+        }
+    }
+    return length;
+}
+
+/* Calls one after the other, each of which begins where the one before has ended, or later. */
+static size_t make_words_apart(uint64_t *words, struct ft_packed_form form, unsigned *seed)
+{
+    size_t count = 0;
+    uint64_t at = 0;
+    while (count < CALLS_MOST && at < form.start_most) {
+        uint64_t dur = 1 + random_below(seed, 3);
+        words[count++] = ft_packed_word(form, at, dur < form.dur_most ? dur : form.dur_most, FT_PACKED_READ);
+        at += dur + random_below(seed, 5);
+    }
+    return count;
+}
+
+static void what_calls_have_in_common_with_a_list_is_found(void **state)
+{
+    (void)state;
+    enum { LIST_MOST = 6 };
+    static uint64_t words[CALLS_MOST];
+    static int64_t reached[CALLS_MOST / FT_PACKED_MARK_STEP + 1];
+    struct ft_interval items[LIST_MOST];
+    unsigned seed = 9;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct ft_packed calls = {.items = words,
+                                  .form = ft_packed_form_of(round, round + (INT64_C(1) << (10 + round % 30))),
+                                  .reached = reached,
+                                  .moved = FT_PACKED_READ,
+                                  .are_apart = round % 2};
+        calls.count =
+            calls.are_apart ? make_words_apart(words, calls.form, &seed) : make_words(words, calls.form, &seed);
+        for (size_t i = 0; i < calls.count && calls.are_apart; i++) {
+            calls.sum_ns += (int64_t)(words[i] % calls.form.start_unit >> FT_PACKED_MOVED_BITS);
+        }
+        int64_t total_ns[FT_SWEEP_COUNT] = {0};
+        ft_packed_measure(&calls, total_ns);
+        struct ft_intervals list = make_list(items, 1 + (size_t)rand_r(&seed) % LIST_MOST, &calls, &seed);
+        assert_int_equal(ft_packed_common(&calls, total_ns[FT_SWEEP_IO], &list), common_with(&calls, &list));
+    }
+}
+
+/* Mostly one side: steps of one side and steps of both. */
+static void sides_that_few_calls_have_are_measured(void **state)
+{
+    (void)state;
+    static uint64_t words[CALLS_MOST];
+    static int64_t reached[CALLS_MOST / FT_PACKED_MARK_STEP + 1];
+    unsigned seed = 11;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct ft_packed calls = {.items = words,
+                                  .form = ft_packed_form_of(0, INT64_C(1) << (10 + round % 30)),
+                                  .reached = reached,
+                                  .moved = FT_PACKED_READ | FT_PACKED_WRITE,
+                                  .has_sides = true};
+        calls.count = make_words(words, calls.form, &seed);
+        for (size_t i = 0; i < calls.count; i++) {
+            unsigned often = round % 2 ? FT_PACKED_READ : FT_PACKED_WRITE;
+            unsigned moved = rand_r(&seed) % 200 ? often : (unsigned)rand_r(&seed) % 4;
+            words[i] = (words[i] & ~UINT64_C(3)) | moved;
+        }
+        int64_t total_ns[FT_SWEEP_COUNT] = {0};
+        ft_packed_measure(&calls, total_ns);
+        assert_int_equal(total_ns[FT_SWEEP_READ], union_of(&calls, FT_PACKED_READ));
+        assert_int_equal(total_ns[FT_SWEEP_WRITE], union_of(&calls, FT_PACKED_WRITE));
+        assert_int_equal(total_ns[FT_SWEEP_MOVE], union_of(&calls, FT_PACKED_READ | FT_PACKED_WRITE));
+    }
+}
+
 static void words_come_in_order_whatever_they_are(void **state)
 {
     (void)state;
@@ -105,6 +206,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unions_are_those_of_calls_of_any_length),
+        cmocka_unit_test(sides_that_few_calls_have_are_measured),
+        cmocka_unit_test(what_calls_have_in_common_with_a_list_is_found),
         cmocka_unit_test(words_come_in_order_whatever_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
