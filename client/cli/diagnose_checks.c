@@ -59,7 +59,9 @@ static char *command_of(char *options, const struct ft_strings *paths)
     char *command = ft_cli_format("flowtap %s", options);
     free(options);
     for (size_t i = 0; i < paths->count; i++) {
-        char *word = ft_diagnose_shell_word(paths->items[i]), *longer = ft_cli_format("%s %s", command, word);
+        char *path = ft_cli_format("%s%s", paths->items[i][0] == '-' ? "./" : "", paths->items[i]); /* no option */
+        char *word = ft_diagnose_shell_word(path), *longer = ft_cli_format("%s %s", command, word);
+        free(path);
         free(word);
         free(command);
         command = longer;

@@ -3,12 +3,13 @@
 
 import collections
 import json
+import os
 import shlex
 
 import harness
 import pytest
 from generated import document, events_of, generate, reported
-from plain import calls_of
+from plain import calls_of, exact, ns
 
 HEAD = """
 import os
@@ -41,18 +42,38 @@ BODIES = {
 }
 
 
+def as_it_stands(command, **options):
+    """A shell runs the line that was printed."""
+    env = harness.clean_environment(PATH=f"{harness.FLOWTAP.parent}:{os.environ['PATH']}")
+    return harness.call(["sh", "-c", command], env=env, **options)
+
+
+def check_severities(path, findings):
+    """By the share that could be saved: of the wall time, or of that which all processes lived."""
+    limits = {one["name"]: one["value"] for one in json.loads(harness.call([harness.FLOWTAP, "diagnose", "--checks", "--json"]).stdout)["limits"]}
+    timeline, processes = exact("timeline", path), exact("processes", path)["processes"]
+    wall = ns(timeline["end"]) - ns(timeline["start"])
+    lived = sum(ns(p["end"]) - ns(p["start"]) for p in processes)
+    for finding in findings:
+        share = 100 * ns(finding["saving"]) / (wall if finding["check"] in ("serial", "stragglers", "lone_reader") else lived)
+        wanted = "high" if share >= limits["high_percent"] else "medium" if share >= limits["medium_percent"] else "low"
+        assert finding["severity"] == wanted, (finding["check"], share)
+    order = [(("high", "medium", "low").index(f["severity"]), -f["saving"]) for f in findings]
+    assert order == sorted(order)
+
+
 def check_findings(path, wanted, unwanted):
     report = document("diagnose", path)
     found = {f["check"]: f for f in report["findings"]}
     assert set(wanted) <= found.keys() and not set(unwanted) & found.keys(), (found.keys(), wanted, unwanted)
     assert found.keys() <= set(report["checks"]) and not report["partial"]
+    check_severities(path, exact("diagnose", path)["findings"])
     text = reported("diagnose", path).decode()
     for finding in found.values():
         assert finding["severity"] in ("low", "medium", "high") and float(finding["saving"]) >= 0 and finding["advice"]
         assert finding["figure"] in text and finding["title"] in text and finding["command"] in text
-        words = shlex.split(finding["command"])
-        assert words[0] == "flowtap" and words[-1] == str(path)
-        done = harness.call([harness.FLOWTAP, *words[1:]])
+        assert shlex.split(finding["command"])[-1] == str(path)
+        done = as_it_stands(finding["command"])
         assert done.returncode == 0 and done.stdout and b"no file" not in done.stdout, (finding["command"], done.stderr)
         if finding["files"]:
             assert finding["files"] == sorted(finding["files"], key=lambda file: -file["time"])
@@ -64,7 +85,7 @@ def check_findings(path, wanted, unwanted):
     return found
 
 
-@pytest.mark.parametrize("body,wanted,unwanted", [
+PROGRAMS = [
     ("small", ["small_requests"], ["rereads", "lookups", "syncs", "serial", "read_back"]),
     ("large", [], ["small_requests", "rereads", "lookups", "syncs", "serial", "misaligned"]),
     ("syncs", ["syncs"], ["small_requests", "rereads", "lookups", "serial"]),
@@ -76,17 +97,8 @@ def check_findings(path, wanted, unwanted):
     ("flushed", ["unbuffered"], ["random_reads", "syncs", "small_requests"]),
     ("no_buffer", ["unbuffered"], ["random_reads", "syncs", "small_requests"]),
     ("buffered", [], ["unbuffered", "random_reads", "syncs"]),
-])
-def test_a_program_that_does_it_and_one_that_does_not(tap, body, wanted, unwanted):
-    trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", HEAD + BODIES[body]])
-    found = check_findings(trace.path, wanted, unwanted)
-    for check in wanted:
-        assert found[check]["files"][0]["path"] == str(tap.work / "d")
-    if body == "syncs":
-        assert found["syncs"]["files"][0]["count"] == 120
-
-
-@pytest.mark.parametrize("kind,wanted,unwanted", [
+]
+JOBS = [
     ("same", ["rereads"], ["small_requests", "lookups", "syncs", "serial", "misaligned", "random_reads"]),
     ("sequential", [], ["rereads", "random_reads", "small_requests", "lookups", "syncs", "serial", "misaligned", "read_back"]),
     ("metadata", ["lookups"], ["syncs", "serial"]),
@@ -96,10 +108,37 @@ def test_a_program_that_does_it_and_one_that_does_not(tap, body, wanted, unwante
     ("even", [], ["stragglers", "lone_reader", "random_reads"]),
     ("straggler", ["stragglers"], ["lone_reader", "random_reads", "serial"]),
     ("lone", ["lone_reader"], ["stragglers", "random_reads", "serial"]),
-])
+]
+
+
+@pytest.mark.parametrize("body,wanted,unwanted", PROGRAMS)
+def test_a_program_that_does_it_and_one_that_does_not(tap, body, wanted, unwanted):
+    trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", HEAD + BODIES[body]])
+    found = check_findings(trace.path, wanted, unwanted)
+    for check in wanted:
+        assert found[check]["files"][0]["path"] == str(tap.work / "d")
+    if body == "syncs":
+        assert found["syncs"]["files"][0]["count"] == 120
+
+
+@pytest.mark.parametrize("kind,wanted,unwanted", JOBS)
 def test_a_job_that_has_it_and_one_that_has_not(tmp_path, kind, wanted, unwanted):
     # A name that a shell would take apart.
     check_findings(generate(tmp_path / "it's a $trace", kind, events=20_000), wanted, unwanted)
+
+
+def test_each_check_has_a_trace_that_has_it_and_one_that_has_not():
+    names = {one["name"] for one in json.loads(harness.call([harness.FLOWTAP, "diagnose", "--checks", "--json"]).stdout)["checks"]}
+    for rows in (1, 2):
+        assert {name for case in (*PROGRAMS, *JOBS) for name in case[rows]} == names
+
+
+def test_the_line_works_for_a_name_like_an_option(tmp_path):
+    generate(tmp_path / "-odd", "same", events=3000)
+    done = harness.call([harness.FLOWTAP, "diagnose", "--json", "--", "-odd"], cwd=tmp_path)
+    finding, = json.loads(done.stdout)["findings"]
+    done = as_it_stands(finding["command"], cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout and not done.stderr, (finding["command"], done.stderr)
 
 
 def test_figures_are_what_the_events_say(tmp_path):
