@@ -106,6 +106,25 @@ def test_chroot_into_an_empty_folder(tap, how):
     assert not [f["path"] for f in trace.files() if f["path"].startswith(("/inside", "/absolute", "/deep"))]
 
 
+@pytest.mark.parametrize("how", ["below", "away"])
+def test_pivot_root(tap, how):
+    """The root before may be nowhere then: names are those of the new one, apart from what was open."""
+    harness.needs(os.geteuid() == 0, "pivot_root needs root")
+    plain = tap.folder / "plain"
+    plain.mkdir()
+    done = tap.plain([harness.program("pivot_io"), how], cwd=plain)
+    harness.needs(done.returncode != 77, "no mount namespace here")
+    assert done.same() == (0, b"", b"")
+    trace = tap.run([harness.program("pivot_io"), how])
+    written = {f["path"]: f["written_bytes"] for f in trace.files() if f["writes"]}
+    assert written == {str(tap.work / "held"): 4, str(tap.work / "outside"): 3, "/inside": 100, "/absolute": 3, "/sub/deep": 1} | (
+        {str(tap.work / "root/within"): 2} if how == "away" else {})
+    for name, size in {"inside": 100, "absolute": 3, "sub/deep": 1, "sub/of-child": 1}.items():
+        assert (tap.work / "root" / name).stat().st_size == size
+    # a child cannot reach the daemon's socket from there
+    assert [(g["kind"], g["count"]) for g in trace.gaps()] == [("not_attached", 1)], trace.gaps()
+
+
 def test_filters_after_a_chroot(tap):
     harness.needs(os.geteuid() == 0, "chroot needs root")
     trace = tap.run([harness.program("chroot_io")], options=["--include", f"{tap.work}/root/second/*"])
