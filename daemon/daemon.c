@@ -90,7 +90,6 @@ static void on_housekeeping(uv_timer_t *timer)
 {
     struct ft_daemon *daemon = timer->data;
     int64_t now_ns = ft_clock_mono_ns();
-    ft_peers_sweep(daemon, now_ns);
     ft_arrivals_tick(daemon, now_ns);
     look_for_ends(daemon, now_ns);
     ft_retain_tick(daemon, now_ns);

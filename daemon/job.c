@@ -336,6 +336,7 @@ static void note_unseen(struct ft_daemon *daemon, struct ft_job *job, uint32_t u
     job = job ? job : job_of_stranger(daemon, uid, pid);
     if (!job)
         return;
+    ft_attached_note(&daemon->attached, pid, ft_clock_mono_ns()); // of its start nothing more is told: it is a gap once
     pthread_mutex_lock(&job->lock);
     ft_refused_add(&job->refused, pid, gap, reason);
     int64_t due_ns = ft_refused_due_ns(&job->refused);
@@ -363,7 +364,6 @@ void ft_job_note_lost(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, uint
         if (folder && ft_stored_name_folder(name) == folder)
             found = job;
     }
-    ft_attached_note(&daemon->attached, pid, now_ns);
     note_unseen(daemon, found, uid, pid, FT_GAP_DAEMON_STOPPED,
                 "the daemon was killed when the process had attached and nobody held its memory yet");
 }

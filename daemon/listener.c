@@ -230,7 +230,7 @@ static void on_listener_closed(uv_handle_t *handle)
 void ft_listener_close(struct ft_daemon *daemon)
 {
     struct ft_listener *listener = &daemon->listener;
-    ft_peers_close(&listener->peers);
+    ft_peers_close(daemon);
     if (listener->is_ours) {
         remove_beside(daemon->config.socket, "");
         ft_policy_remove(daemon);

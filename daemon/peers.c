@@ -9,17 +9,15 @@
 
 #include "daemon/admit.h"
 #include "daemon/daemon.h"
+#include "daemon/job.h"
 #include "daemon/log.h"
 #include "daemon/refusal.h"
-
-#define PATIENCE_NS INT64_C(5000000000)
 
 struct ft_peer {
     struct ft_peer *next; // younger
     struct ft_daemon *daemon;
     int fd;
     uint32_t uid, pid, arrival;
-    int64_t until_ns;
     uv_poll_t watch;
 };
 
@@ -128,7 +126,6 @@ void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
     peer->uid = who.uid;
     peer->pid = (uint32_t)who.pid;
     peer->arrival = arrival;
-    peer->until_ns = ft_clock_mono_ns() + PATIENCE_NS;
     peer->watch.data = peer;
     struct ft_peer *victim = find_victim(daemon, peer);
     if (victim) {
@@ -137,6 +134,9 @@ void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
                              "user %u: too many connections that say nothing; the oldest are closed: max_connections "
                              "or max_connections_per_user",
                              victim->uid);
+        ft_job_note_refused(daemon, victim->uid, victim->pid,
+                            "it had connected and not sent its memory, and others needed the room: max_connections, "
+                            "max_connections_per_user");
         ft_refusal_send(victim->fd, FT_REFUSAL_CONNECTIONS);
         forget(peers, victim);
     }
@@ -154,20 +154,12 @@ void ft_peers_admit(struct ft_daemon *daemon)
     }
 }
 
-void ft_peers_sweep(struct ft_daemon *daemon, int64_t now_ns)
+void ft_peers_close(struct ft_daemon *daemon)
 {
-    for (struct ft_peer *peer = daemon->listener.peers.oldest, *next; peer; peer = next) {
-        next = peer->next;
-        if (now_ns >= peer->until_ns) {
-            ft_status_add(&daemon->status, refused_message, 1);
-            ft_refusal_send(peer->fd, FT_REFUSAL_CONNECTIONS);
-            forget(&daemon->listener.peers, peer);
-        }
-    }
-}
-
-void ft_peers_close(struct ft_peers *peers)
-{
-    while (peers->oldest)
+    struct ft_peers *peers = &daemon->listener.peers;
+    while (peers->oldest) {
+        ft_job_note_refused(daemon, peers->oldest->uid, peers->oldest->pid,
+                            "the daemon ended when the process had connected and not sent its memory yet");
         forget(peers, peers->oldest);
+    }
 }

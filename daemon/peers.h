@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Clients that have connected and not sent yet. A shim is between two system calls then, so there are few, and for a
-// moment; others hold connections to do harm, and may have as many as max_connections_per_user.
+// moment, or for as long as somebody stops that process; others hold connections to do harm, and may have as many as
+// max_connections_per_user. So none is closed for its silence alone, and whoever is closed is a gap.
 //
 // Who comes when there is no room takes the place of the oldest of its own process, else of its own user, else of the
 // user who has most: whoever has one connection, and sends, is not driven out by somebody who has many.
@@ -26,9 +27,7 @@ void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival);
 // Admits those that have sent meanwhile.
 void ft_peers_admit(struct ft_daemon *daemon);
 
-// Lets go of those that have sent nothing for longer than they may.
-void ft_peers_sweep(struct ft_daemon *daemon, int64_t now_ns);
-
-void ft_peers_close(struct ft_peers *peers);
+// The daemon ends. Before the jobs are finished: each of them is told in one.
+void ft_peers_close(struct ft_daemon *daemon);
 
 #endif

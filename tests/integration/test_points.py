@@ -11,10 +11,13 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 
 import pytest
 
 import harness
+from test_questions import connect, state_of
+from test_run_daemon import children_of
 
 POINTS = harness.REPO / "client/shim/test_points.def"
 NUMBER = 400
@@ -185,6 +188,57 @@ def test_stopped_while_it_attaches(tap, preload, point):
     assert numbers_of(trace) == list(range(NUMBER))
     assert trace.image("/numbered")["events"] == BEFORE_NUMBERS + NUMBER and trace.summary()["dropped"] == 0
     assert trace.gaps() == []
+
+
+SILENT = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1]); input()"
+
+
+def stopped_when_connected(tap, preload, has_parent, *settings):
+    """And the daemon waits for what it sends."""
+    run = Run(tap, preload, "connected", "burst", 1, signal.SIGSTOP, *settings, has_parent=has_parent)
+    stopped = []
+
+    def is_stopped():
+        stopped[:] = [pid for pid in ([child[0] for child in children_of(run.process.pid)] or [run.process.pid]) if state_of(pid) == "T"]
+        return stopped
+
+    harness.wait_until("the stop", is_stopped)
+    run.let_the_daemon_look()
+    return run, stopped[0]
+
+
+def test_a_daemon_that_is_slow_when_one_has_connected(tap, preload):
+    """It finds what was sent meanwhile, by a process that is gone."""
+    run, pid = stopped_when_connected(tap, preload, False)
+    run.daemon.process.send_signal(signal.SIGSTOP)
+    os.kill(pid, signal.SIGCONT)
+    assert run.process.wait(harness.DEADLINE_S) == 0
+    trace = run.trace()
+    assert numbers_of(trace) == list(range(NUMBER)) and trace.gaps() == []
+
+
+@pytest.mark.parametrize("has_parent", [False, True], ids=["alone", "child"])
+@pytest.mark.parametrize("why", ["ended", "room"])
+def test_a_connection_that_is_closed_before_it_sends_is_a_gap(tap, preload, why, has_parent):
+    """Once, by name, with the reason; the program goes on untraced."""
+    run, pid = stopped_when_connected(tap, preload, has_parent, "max_connections_per_user=2")
+    if why == "room":
+        mine = connect(run.daemon)  # one more of a process's own would take the place of the one before
+        other = subprocess.Popen([sys.executable, "-c", SILENT, run.daemon.socket], stdin=subprocess.PIPE)
+        tap.cleanup.append(lambda: harness.end_child(other))
+        harness.wait_until("its place to be taken", lambda: "too many connections that say nothing" in run.daemon.log())
+        os.kill(pid, signal.SIGCONT)
+        assert run.process.wait(harness.DEADLINE_S) == 0
+        other.communicate(b"\n", timeout=harness.DEADLINE_S)
+        mine.close()
+    trace = run.trace()
+    if why == "ended":
+        os.kill(pid, signal.SIGCONT)
+        assert run.process.wait(harness.DEADLINE_S) == 0
+    gap, = [gap for gap in trace.gaps() if gap["pid"] == pid]
+    assert gap["kind"] == "not_admitted" and gap["exe"].endswith("/numbered") and gap["count"] == 1
+    assert ("the daemon ended" if why == "ended" else "max_connections") in gap["reason"]
+    assert run.witness()[:2] == (NUMBER, NUMBER) and numbers_of(trace) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL], ids=["stopped", "killed"])
