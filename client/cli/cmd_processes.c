@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* flowtap processes: the process tree, who they were, what was not seen. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/cli/cli.h"
 #include "client/cli/processes.h"
@@ -104,6 +105,9 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
     struct ft_processes processes = {0};
     struct ft_report_where where;
     struct ft_trace_set *set;
+    if (values->by && strcmp(values->sort, "lived") == 0) {
+        return ft_cli_fail_usage("--sort lived puts processes in order, not the groups of --by");
+    }
     int status = ft_report_where_open(&where, values->where, operands, &set);
     if (status != FT_STATUS_DONE) {
         return status;
