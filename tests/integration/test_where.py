@@ -13,10 +13,12 @@ from generated import document, events_of, generate
 
 OPS = {"=": operator.eq, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
        ">=": operator.ge}
+PATTERNS = {"~": operator.eq, "!~": operator.ne}  # of one that has no sign of a pattern
 UNITS = {"size": ("", "B", "k", "KiB"), "offset": ("", "MiB"), "bytes": ("", "KiB"), "result": ("",), "dur": ("", "us", "ms"),
-         "t": ("s", "ms"), "errno": ("",), "pid": ("",), "tid": ("",), "rank": ("",), "fd": ("",)}
-FACTORS = {"": 1, "B": 1, "k": 1000, "KiB": 1024, "MiB": 1 << 20, "us": 1000, "ms": 10 ** 6, "s": 10 ** 9}
-TEXTS = ("name", "cat", "path", "host", "tag.epoch", "kind", "call")
+         "t": ("s", "ms"), "errno": ("",), "pid": ("",), "tid": ("",), "rank": ("",), "fd": ("",), "ts": ("", "ns", "us")}
+FACTORS = {"": 1, "B": 1, "k": 1000, "KiB": 1024, "MiB": 1 << 20, "ns": 1, "us": 1000, "ms": 10 ** 6, "s": 10 ** 9}
+OF_PROCESS = ("exe", "job", "user")
+TEXTS = ("name", "cat", "path", "path2", "host", "tag.epoch", "kind", "call", *OF_PROCESS)
 
 
 def kind(event):
@@ -29,11 +31,11 @@ class Trace:
     def __init__(self, path):
         self.path, self.events = path, events_of(path)
         processes = document("processes", path)["processes"]
-        ranks = {(p["host"], p["pid"]): p["rank"] for p in processes}
+        self.processes = {(p["host"], p["pid"]): p for p in processes}
         start = min([e["ts"] for e in self.events] + [round(p["start"] * 1e9) for p in processes])
         self.start = self.events[0]["ts"] - round(self.events[0]["t"] * 1e9) if self.events else start
         for event in self.events:
-            event["rank"] = ranks[event["host"], event["pid"]]
+            event["rank"] = self.processes[event["host"], event["pid"]]["rank"]
 
     def value(self, event, field):
         if field.startswith("tag."):
@@ -42,6 +44,8 @@ class Trace:
             return kind(event)
         if field == "call":
             return event["name"] if kind(event) == "call" else ""
+        if field in OF_PROCESS:
+            return self.processes[event["host"], event["pid"]][field]
         if field == "t":
             return event["ts"] - self.start
         if field == "bytes":
@@ -69,6 +73,9 @@ def comparison(chance, trace):
         wants = not op.startswith("!")
         # What the event does not have is unlike everything, and not different from it either.
         return f'{field}{op}"{text}"', lambda e: bool(trace.value(e, field)) and bool(holds(trace.value(e, field))) == wants
+    if chance.random() < 0.1:
+        op, limit = chance.choice(["<", "<=", ">", ">="]), chance.randrange(-1, 12)  # a tag that holds a number
+        return f"tag.epoch{op}{limit}", lambda e: (tag := trace.value(e, "tag.epoch")) is not None and OPS[op](int(tag), limit)
     field, op = chance.choice(sorted(UNITS)), chance.choice(sorted(OPS))
     unit = chance.choice(UNITS[field])
     seen = [v for e in chance.sample(trace.events, 20) if (v := trace.value(e, field)) is not None] or [3]
@@ -115,8 +122,28 @@ def test_random_expressions_choose_what_python_chooses(trace):
     assert hits > 5
 
 
-def storage(event):
-    return event.get("path", "").startswith("/data")
+def fields_of_the_page():
+    """As the section EXPRESSIONS of flowtap(1) has them."""
+    text = (harness.REPO / "client/cli/flowtap.1").read_text().split(".SH EXPRESSIONS")[1].split(".B values")[0]
+    return {name for line in re.findall(r"^(.*?)Operators:", text, re.M | re.S) for name in re.findall(r"\\fB([a-z]+\d?)\.?(?:\\fR|\\fI)", line)}
+
+
+def test_every_field_and_operator_of_the_page(tmp_path):
+    """Each by itself: it chooses what Python does, or is refused where the page gives the field no such operator."""
+    trace, chance, patterns = Trace(generate(tmp_path / "t", "random", "--hosts", "2", events=400)), random.Random(5), PATTERNS.keys()
+    assert fields_of_the_page() - {"tag"} == (set(TEXTS) - {"tag.epoch"}) | set(UNITS)
+    for field in (*TEXTS, *UNITS):
+        is_number = field in UNITS
+        values = sorted({trace.value(e, field) for e in trace.events} - {None, ""}) or [3 if is_number else "x"]
+        value = chance.choice(values)
+        word = f'"{value}"' if not is_number else f"{value}ns" if field == "t" else value
+        for op, holds in {**OPS, **PATTERNS}.items():
+            if op not in patterns if is_number else op in ("=", "==", "!=", *patterns):
+                expected = [identity(e) for e in trace.events if (own := trace.value(e, field)) not in (None, "") and holds(own, value)]
+                assert [identity(e) for e in events_of(trace.path, "--where", f"{field}{op}{word}")] == expected, (field, op, word)
+            elif field != "tag.epoch":
+                done = harness.call([harness.FLOWTAP, "events", "--where", f"{field}{op}{word}", trace.path])
+                assert done.returncode == 2 and not done.stdout and f"column {len(field) + 1}:" in done.stderr.decode(), done.stderr
 
 
 def test_files_and_processes_count_the_chosen_events_alone(trace):
