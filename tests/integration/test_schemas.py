@@ -4,11 +4,14 @@
 import copy
 import json
 import re
+import sys
 
 import harness
 import pytest
 from generated import document, events_of, generate
 from jsonschema import Draft202012Validator
+from reading import FORMS as FORMS_OF_ALL
+from reading import on
 from referencing import Registry, Resource
 
 SCHEMAS = harness.REPO / "tests/data/schemas"
@@ -22,8 +25,8 @@ def schema(name):
 REGISTRY = Registry().with_resource("event.json", Resource.from_contents(schema("event")))
 
 
-def check(name, value):
-    errors = list(Draft202012Validator(schema(name), registry=REGISTRY).iter_errors(value))
+def check(name, value, read=lambda found: found):
+    errors = list(Draft202012Validator(read(schema(name)), registry=REGISTRY).iter_errors(value))
     assert not errors, (name, [f"{error.json_path}: {error.message}"[:300] for error in errors[:5]])
 
 
@@ -88,6 +91,68 @@ def test_reports_of_a_damaged_trace(tmp_path):
     flow.write_bytes(data[:len(data) // 2])
     check_reports(path, status=1)
     assert document("info", path)["partial"]
+
+
+# All that changes the shape of a document, for traces of any kind.
+FORMS = [*(words[:-1] for words in FORMS_OF_ALL if words[-1] == "--json"), ["doctor"], ["diagnose"], ["diff", "--top", "1"],
+         ["summary", "--top", "0"], ["summary", "--by", "nothing,rank"], ["timeline", "--bins", "3"],
+         *([*words, "--where", where] for where in ("size>1", "size<0", "kind=span || errno!=0") for words in (
+             ["summary"], ["summary", "--by", "name,path"], ["files"], ["files", "--by", "kind"], ["processes"],
+             ["processes", "--by", "rank"], ["timeline"], ["events"], ["events", "--by", "path,tag.x"], ["events", "--sort", "-dur"]))]
+
+
+def closed(part):
+    """The schema again, which lets no member pass that it does not name; bytes of what is no text stand beside its name."""
+    if isinstance(part, list):
+        return [closed(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    part = {key: closed(value) for key, value in part.items()}
+    if isinstance(part.get("properties"), dict) and part.get("additionalProperties") is True:
+        unnamed = f"^(?!(?:{'|'.join(part['properties'])})$).*_bytes$"
+        part |= {"additionalProperties": False, "patternProperties": {unnamed: {"type": ["string", "array"]}}}
+    return part
+
+
+def check_forms(path, *, status=0):
+    """Every form of every report of this trace has a document, and it is as its schema says."""
+    for words in FORMS:
+        done = on([*words, "--json"], path)
+        assert done.returncode in (0, 1 if words[0] in ("verify", "doctor") else status), (words, done.stderr)
+        check(words[0], json.loads(done.stdout), closed)
+
+
+def test_forms_of_an_empty_trace(tap):
+    check_forms(tap.run(["/bin/true"], options=["--include", "/no/such/*"]).path)
+
+
+def test_forms_of_a_trace_that_dropped_all(tmp_path):
+    check_forms(generate(tmp_path / "t", "random", "--dropped", "1000", events=500))
+
+
+def test_forms_of_one_event_and_of_some(tmp_path):
+    for count in (1, 700):
+        check_forms(generate(tmp_path / str(count), "random", "--hosts", "1" if count == 1 else "3", events=count))
+
+
+def test_forms_of_a_damaged_trace(tmp_path):
+    path = generate(tmp_path / "t", "random", "--hosts", "2", events=2000)
+    cut, flipped = sorted(path.glob("*.flow"))
+    cut.write_bytes(cut.read_bytes()[:cut.stat().st_size // 2])
+    data = bytearray(flipped.read_bytes())
+    data[len(data) // 2] ^= 0xff
+    flipped.write_bytes(data)
+    check_forms(path)
+    assert document("summary", path)["partial"]
+
+
+def test_forms_of_a_profile(tap):
+    code = ("import os, flowtap\nwith flowtap.span('s', category='compute'):\n    open('/etc/hostname').read()\n"
+            "if os.fork() == 0: os.execv('/bin/cat', ['cat', '/etc/hostname'])\nos.wait()\n")
+    trace = tap.run([sys.executable, "-c", code], env={"FLOWTAP_MODE": "profile", "PYTHONPATH": harness.REPO / "client/python",
+                                                       "FLOWTAP_PURE": 1})
+    assert trace.summary()["profiled"] > 0
+    check_forms(trace.path)
 
 
 def test_what_the_daemon_and_the_doctor_say(tap):
