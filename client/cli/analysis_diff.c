@@ -180,7 +180,8 @@ void ft_diff_add(struct ft_diff *diff, int side, const struct ft_trace_set *set)
     run->times = scan.sweep.totals;
     run->profiled = ft_trace_set_profiled(set);
     run->stored = scan.rows;
-    run->missing = ft_job_missing_in_all(set, &scan);
+    uint64_t beyond;
+    run->missing = ft_job_missing_in_all(set, &scan, &beyond);
     run->process_count = ft_trace_set_process_count(set);
     run->bad_blocks = scan.bad_blocks | run->calls.bad_blocks;
     run->state = ft_state_of(set, run->bad_blocks);

@@ -42,8 +42,8 @@ uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *sc
 {
     const struct ft_trace_set_process *known = ft_trace_set_process(set, process);
     uint64_t found = scan->processes[process].events + ft_job_dropped(known->record);
-    bool is_ended = ft_trace_set_is_ended(set, known->reader);
-    return is_ended || known->record->emitted > found ? known->record->emitted : found;
+    bool is_whole = ft_trace_set_is_ended(set, known->reader) && !ft_trace_set_is_partial(set);
+    return is_whole || known->record->emitted > found ? known->record->emitted : found;
 }
 
 uint64_t ft_job_missing(const struct ft_trace_set *set, uint32_t process, uint64_t events)
@@ -54,7 +54,7 @@ uint64_t ft_job_missing(const struct ft_trace_set *set, uint32_t process, uint64
     return is_known ? known->record->emitted - found : 0;
 }
 
-uint64_t ft_job_missing_in_all(const struct ft_trace_set *set, const struct ft_scan *scan)
+uint64_t ft_job_missing_in_all(const struct ft_trace_set *set, const struct ft_scan *scan, uint64_t *beyond)
 {
     uint64_t missing = 0, owned = 0;
     for (uint32_t p = 0; p < ft_trace_set_process_count(set); p++) {
@@ -62,7 +62,8 @@ uint64_t ft_job_missing_in_all(const struct ft_trace_set *set, const struct ft_s
         owned += scan->processes[p].events;
     }
     uint64_t ownerless = scan->rows > owned ? scan->rows - owned : 0;
-    return missing - (ownerless < missing ? ownerless : missing);
+    *beyond = ownerless > missing ? ownerless - missing : 0;
+    return missing > ownerless ? missing - ownerless : 0;
 }
 
 static struct ft_bytes bytes_or_empty(struct ft_bytes bytes)
@@ -171,7 +172,9 @@ static void add_processes(struct ft_job *job, const struct ft_trace_set *set, co
         job->names_lost += record->names_lost;
         job->bad_values += record->bad_values;
     }
-    job->missing = ft_job_missing_in_all(set, scan);
+    uint64_t beyond;
+    job->missing = ft_job_missing_in_all(set, scan, &beyond);
+    job->emitted += beyond;
     for (size_t r = 0; job->name_count == 0 && r < ft_trace_set_reader_count(set); r++) {
         const struct ft_trace_header *header = ft_trace_reader_header(ft_trace_set_reader(set, r));
         if (header->job.id.len > 0) {

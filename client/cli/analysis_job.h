@@ -55,8 +55,8 @@ size_t ft_job_count_gaps(const struct ft_trace_set *set);
 struct ft_gap_group *ft_job_group_gaps(const struct ft_job *job, size_t *count);
 
 /*
- * Events of a process. As its threads counted them; where the file's end is missing, at least what was found of it,
- * since the last record may be older than the last block.
+ * Events of a process. As its threads counted them; where the file's end is missing, or something in the trace, at least
+ * what was found of it, since the last record that is left may be older than the last block.
  */
 uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *scan, uint32_t process);
 /*
@@ -64,8 +64,11 @@ uint64_t ft_job_emitted(const struct ft_trace_set *set, const struct ft_scan *sc
  * in files that are not among these. Where the file's end is missing, nobody knows of any.
  */
 uint64_t ft_job_missing(const struct ft_trace_set *set, uint32_t process, uint64_t events);
-/* Of all processes, `scan` with FT_SCAN_PROCESSES. What is here, but whose it is was lost, is missing of a process, not of all. */
-uint64_t ft_job_missing_in_all(const struct ft_trace_set *set, const struct ft_scan *scan);
+/*
+ * Of all processes, `scan` with FT_SCAN_PROCESSES. What is here, but whose it is was lost, is missing of a process, not of all;
+ * `beyond`: what is here that no process misses. The record of its own was lost, or did not fit in the memory limit.
+ */
+uint64_t ft_job_missing_in_all(const struct ft_trace_set *set, const struct ft_scan *scan, uint64_t *beyond);
 uint64_t ft_job_dropped(const struct ft_trace_process *process);
 /* Whether calls on files may be among them; of what each was on nothing is known. */
 bool ft_job_drops_io(const struct ft_trace_set *set, uint32_t process);

@@ -275,7 +275,11 @@ static void print_unseen(const struct ft_screen *screen, const struct ft_summary
         ft_screen_print(screen, style, "; %s missing", ft_units_counted(&number, job->missing, "event", "events"));
     }
     ft_screen_print(screen, style, "; %s", ft_units_counted(&number, job->gap_count, "gap", "gaps"));
-    ft_screen_print(screen, style, "%s\n", summary->state.is_partial ? "; the trace is partial" : "");
+    bool is_limited = ft_trace_set_is_limited(summary->set);
+    ft_screen_print(screen, style, "%s\n",
+                    is_limited                  ? "; what did not fit in the reader's memory limit is left out"
+                    : summary->state.is_partial ? "; the trace is partial"
+                                                : "");
     if (summary->state.unclosed) {
         fprintf(screen->out, "%*s", LABEL_WIDTH, "");
         ft_report_print_unclosed(screen, summary->state.unclosed);

@@ -51,6 +51,18 @@ def test_what_verify_cannot_look_at_is_told_as_that(large):
     assert text.stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("how", [[], ["--quick"]], ids=["whole", "quick"])
+@pytest.mark.parametrize("memory", ["64K", "256K", "512K", "1M", LITTLE, "2M"])
+def test_events_are_those_stored_whatever_fits(large, memory, how):
+    """Also of processes whose records did not fit; the limit is named where the figures stand."""
+    done = read(memory, "summary", "--json", *how, large)
+    told = json.loads(done.stdout)
+    assert told["events"] == told["stored"] + told["dropped"] + (told["missing"] or 0) == sum(call["count"] for call in told["calls"])
+    text = read(memory, "summary", *how, large).stdout
+    assert told["partial"] == (b"; what did not fit in the reader's memory limit is left out\n" in text) == bool(done.stderr)
+    assert f" {told['events']:,} events\n".encode() in text and b"trace is partial" not in text
+
+
 @pytest.mark.parametrize("command", [["summary"], ["files"], ["processes"], ["timeline"], ["events"], ["diagnose"]],
                          ids=" ".join)
 def test_reports_name_the_limit_and_no_damage(large, command):
