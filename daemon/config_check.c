@@ -40,6 +40,7 @@ static const struct order orders[] = {
     {FT_CONFIG_max_questions_per_user, FT_CONFIG_max_questions, "the latter holds for each user, too", false},
     {FT_CONFIG_max_jobs_per_user, FT_CONFIG_max_jobs, "the latter holds for each user, too", false},
     {FT_CONFIG_max_user_memory, FT_CONFIG_max_memory, "the latter holds for each user, too", false},
+    {FT_CONFIG_max_user_jobs_memory, FT_CONFIG_max_jobs_memory, "the latter holds for each user, too", false},
     {FT_CONFIG_retain_user_size, FT_CONFIG_retain_size, "the latter holds for each user, too", true},
     {FT_CONFIG_poll_busy, FT_CONFIG_poll_idle, "a busy process is looked at as seldom as an idle one", false},
 };

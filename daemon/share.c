@@ -7,8 +7,7 @@
 
 size_t ft_share_bytes(const struct ft_job *job)
 {
-    uint64_t jobs = ft_users_jobs(&job->daemon->users, job->uid);
-    uint64_t bytes = (uint64_t)job->daemon->config.max_user_jobs_memory_bytes / (jobs ? jobs : 1);
+    uint64_t bytes = ft_users_job_bytes(&job->daemon->users, job->uid);
     return bytes > FT_SHARE_MIN_BYTES ? (size_t)bytes : FT_SHARE_MIN_BYTES;
 }
 

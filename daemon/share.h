@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What open jobs take of memory between their passes: each has its user's max_user_jobs_memory divided by the number of
-// the user's jobs. Buffers and caches beyond that are given back after a pass. Names and what else grows with the file
-// are not: there the next file begins, once a second at most. So few jobs have all that they want, and many together
-// no more than that limit, or than FT_SHARE_MIN_BYTES each.
+// What open jobs take of memory between their passes: each has its user's max_user_jobs_memory, or the user's part of
+// max_jobs_memory where that is less, divided by the number of the user's jobs. Buffers and caches beyond that are given
+// back after a pass. Names and what else grows with the file are not: there the next file begins, once a second at most.
+// So few jobs have all that they want, and many together no more than those limits, or than FT_SHARE_MIN_BYTES each.
 //
 // Belongs to the worker that has the job.
 #ifndef FT_DAEMON_SHARE_H

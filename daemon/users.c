@@ -12,6 +12,8 @@ struct ft_users_limits ft_users_limits_of(const struct ft_config *config)
         .processes = (uint32_t)config->max_processes_per_user,
         .bytes = (uint64_t)config->max_user_memory_bytes,
         .all_bytes = (uint64_t)config->max_memory_bytes,
+        .job_bytes = (uint64_t)config->max_user_jobs_memory_bytes,
+        .all_job_bytes = (uint64_t)config->max_jobs_memory_bytes,
     };
 }
 
@@ -125,8 +127,8 @@ void ft_users_add_job(struct ft_users *users, uint32_t uid)
 {
     pthread_mutex_lock(&users->lock);
     struct ft_user *user = user_of(users, uid);
-    if (user)
-        user->jobs++;
+    if (user && user->jobs++ == 0)
+        users->job_users++;
     pthread_mutex_unlock(&users->lock);
 }
 
@@ -134,8 +136,8 @@ void ft_users_remove_job(struct ft_users *users, uint32_t uid)
 {
     pthread_mutex_lock(&users->lock);
     struct ft_user *user = user_of(users, uid);
-    if (user && user->jobs)
-        user->jobs--;
+    if (user && user->jobs && --user->jobs == 0)
+        users->job_users--;
     pthread_mutex_unlock(&users->lock);
 }
 
@@ -146,6 +148,17 @@ uint32_t ft_users_jobs(struct ft_users *users, uint32_t uid)
     uint32_t jobs = user ? user->jobs : 0;
     pthread_mutex_unlock(&users->lock);
     return jobs;
+}
+
+uint64_t ft_users_job_bytes(struct ft_users *users, uint32_t uid)
+{
+    pthread_mutex_lock(&users->lock);
+    const struct ft_user *user = user_of(users, uid);
+    uint64_t part = users->limits.all_job_bytes / (users->job_users ? users->job_users : 1);
+    uint64_t bytes = part < users->limits.job_bytes ? part : users->limits.job_bytes;
+    bytes /= user && user->jobs ? user->jobs : 1;
+    pthread_mutex_unlock(&users->lock);
+    return bytes;
 }
 
 size_t ft_users_list(struct ft_users *users, struct ft_user *out, size_t room)

@@ -24,13 +24,16 @@ struct ft_users_limits {
     uint32_t processes; // of one user
     uint64_t bytes;     // likewise
     uint64_t all_bytes; // of all together
+    uint64_t job_bytes; // of the open jobs of one user
+    uint64_t all_job_bytes;
 };
 
 struct ft_users {
     pthread_mutex_t lock;
     struct ft_user *users;
     size_t count;
-    uint64_t bytes; // of all
+    uint64_t bytes;     // of all
+    uint32_t job_users; // who have jobs open
     struct ft_users_limits limits;
 };
 
@@ -50,10 +53,12 @@ bool ft_users_keep_bytes(struct ft_users *users, uint32_t uid, uint64_t bytes);
 // Of all users.
 uint64_t ft_users_bytes(struct ft_users *users);
 
-// Jobs that are open; they are limited elsewhere.
+// Jobs that are open; their number is limited elsewhere.
 void ft_users_add_job(struct ft_users *users, uint32_t uid);
 void ft_users_remove_job(struct ft_users *users, uint32_t uid);
 uint32_t ft_users_jobs(struct ft_users *users, uint32_t uid);
+// What one of them may have of memory: each user with jobs has an equal part of all, and each of its jobs of that.
+uint64_t ft_users_job_bytes(struct ft_users *users, uint32_t uid);
 
 // Copies of what each user has; returns how many were copied, `room` at most.
 size_t ft_users_list(struct ft_users *users, struct ft_user *out, size_t room);

@@ -8,6 +8,7 @@ import json
 import subprocess
 
 import harness
+import pytest
 
 JOBS = 60
 RESTING = 96 << 10  # flowtapd(8): "some 60 KiB"
@@ -44,8 +45,9 @@ def make_jobs(daemon, numbers):
     harness.wait_until("the jobs to rest", lambda: gauges(daemon)["processes"] == 0 and gauges(daemon)["jobs"] == numbers[-1] + 1)
 
 
-def test_a_job_that_rests_takes_little_where_there_are_many(tap):
-    daemon = tap.daemon("job_linger=1h", "max_user_jobs_memory=1M")
+@pytest.mark.parametrize("limit", ["max_user_jobs_memory", "max_jobs_memory"])
+def test_a_job_that_rests_takes_little_where_there_are_many(tap, limit):
+    daemon = tap.daemon("job_linger=1h", f"{limit}=1M")
     make_jobs(daemon, range(20))
     before = memory(daemon)
     make_jobs(daemon, range(20, 20 + JOBS))
@@ -54,9 +56,10 @@ def test_a_job_that_rests_takes_little_where_there_are_many(tap):
     assert len(trace.flow_files()) == 20 + JOBS
 
 
-def test_names_of_many_jobs_are_followed_by_the_next_file(tap):
+@pytest.mark.parametrize("limit", ["max_user_jobs_memory", "max_jobs_memory"])
+def test_names_of_many_jobs_are_followed_by_the_next_file(tap, limit):
     """Nothing of it is lost: each name that was opened has its event, and the accounts balance."""
-    daemon = tap.daemon("job_linger=1h", "max_user_jobs_memory=1M")
+    daemon = tap.daemon("job_linger=1h", f"{limit}=1M")
     script = f"i=0; while [ $i -lt {NAMES} ]; do : > {'n' * 180}$RUN-$i; i=$((i+1)); done"
     runs = 0
 

@@ -78,8 +78,9 @@ def test_the_page_adds_up_what_a_user_can_make_the_daemon_hold():
     section = re.search(r"^\.SH MEMORY\n(.*?)^\.SH", page("flowtapd.8"), re.M | re.S)[1]
     assert [int(told) for told in re.findall(r"^(\d+) MiB$", section, re.M)] == [*parts, sum(parts)]
     assert [int(told) for told in re.findall(r"times (\d+) KiB", section)] == [int(process), int(job), int(job)]
-    of_all = default["max_memory"] + default["max_processes"] * int(process) / 1024
-    assert f"({of_all:.0f} MiB)" in section
+    of_all = (default["max_memory"] + default["max_processes"] * int(process) / 1024 +
+              max(default["max_jobs_memory"], default["max_jobs"] * int(job) / 1024))
+    assert f": {of_all:.0f} MiB. " in section
 
 
 def test_the_page_says_what_waits_for_a_restart():

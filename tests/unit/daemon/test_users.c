@@ -92,6 +92,27 @@ static void lower_limits_hold_for_who_comes_then(void **state)
     assert_int_equal(ft_users_bytes(&users), ONE * MIB);
 }
 
+static void jobs_have_equal_parts_of_their_users_and_these_of_all(void **state)
+{
+    const struct ft_users_limits limits = {.job_bytes = 40 * MIB, .all_job_bytes = 60 * MIB};
+    (void)state;
+    ft_users_set_limits(&users, &limits);
+    ft_users_add_job(&users, 1000);
+    assert_int_equal(ft_users_job_bytes(&users, 1000), 40 * MIB); // all that one may have
+    ft_users_add_job(&users, 1000);
+    assert_int_equal(ft_users_job_bytes(&users, 1000), 20 * MIB);
+    ft_users_add_job(&users, 1001);
+    assert_int_equal(ft_users_job_bytes(&users, 1000), 15 * MIB);
+    assert_int_equal(ft_users_job_bytes(&users, 1001), 30 * MIB);
+    ft_users_add_job(&users, 1002);
+    ft_users_remove_job(&users, 1001);
+    ft_users_remove_job(&users, 1001); // has none
+    assert_int_equal(ft_users_job_bytes(&users, 1000), 15 * MIB);
+    assert_int_equal(ft_users_job_bytes(&users, 1002), 30 * MIB);
+    ft_users_remove_job(&users, 1002);
+    assert_int_equal(ft_users_job_bytes(&users, 1000), 20 * MIB);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -101,6 +122,7 @@ int main(void)
         TEST(numbers_beyond_all_are_refused),
         TEST(what_was_there_before_us_is_kept_over_the_limits_and_counts),
         TEST(lower_limits_hold_for_who_comes_then),
+        TEST(jobs_have_equal_parts_of_their_users_and_these_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
