@@ -170,8 +170,8 @@ def test_folders_that_cannot_be_read_are_not_empty(tap, below, error):
     slow.daemon.stop()
 
 
-def test_who_finds_no_descriptor_or_sends_nothing_is_told(tap):
-    daemon = tap.daemon()
+def test_who_finds_no_descriptor_or_has_to_go_for_others_is_told(tap):
+    daemon = tap.daemon("max_connections_per_user=1")
     limits = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
     used = {int(fd.name) for fd in pathlib.Path(f"/proc/{daemon.process.pid}/fd").iterdir()}
     free = next(fd for fd in range(limits[0]) if fd not in used)
@@ -179,7 +179,9 @@ def test_who_finds_no_descriptor_or_sends_nothing_is_told(tap):
     asked = [connect(daemon) for _ in range(3)]
     assert [refusal(one) for one in asked] == [RESOURCES] * 3
     resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limits)
-    assert refusal(connect(daemon)) == CONNECTIONS
+    silent, other = connect(daemon), connect(daemon)
+    assert refusal(silent) == CONNECTIONS
+    other.close()
     daemon.stop(check="no trace")
 
 
