@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Which pids attached lately, whatever their job, or are told as a gap of their own: a child that began a session of its own may be another job's.
+// Which pids attached lately, whatever their job, or are told as a gap of their own: a child that began a session of its
+// own may be another job's.
 //
 // The loop thread writes, the jobs' workers read. One word for each pid modulo the size: who is overwritten within
 // seconds had a namesake 65,536 pids away, and may be told as a gap though it is none.

@@ -12,29 +12,43 @@ import zlib
 import harness
 import pytest
 
+PAGE = harness.REPO / "proto/trace-file.md"
 MESSAGES = {1: "Header", 2: "Tables", 3: "Block", 4: "Index", 5: "End", 6: "Block"}
 
 
 @functools.cache
 def page():
-    """The page's Python as a namespace, and its message classes."""
+    """The page's Python as a namespace."""
     pytest.importorskip("google.protobuf", reason="the Python package protobuf is not installed")
+    code = re.search(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    assert code, "the page holds no Python"
+    space = {}
+    exec(compile(code.group(1), str(PAGE), "exec"), space)
+    return space
+
+
+@functools.cache
+def description():
+    """trace.desc, by whichever protoc there is."""
     protoc = shutil.which("protoc") or shutil.which("protoc-c")
     harness.needs(protoc, "neither protoc nor protoc-c is installed")
-    space = {}
-    exec(re.search(r"^```python\n(.*?)^```$", (harness.REPO / "proto/trace-file.md").read_text(), re.M | re.S).group(1), space)
     with tempfile.NamedTemporaryFile() as file:
         subprocess.run([protoc, f"--descriptor_set_out={file.name}", "proto/trace.proto"], cwd=harness.REPO, check=True)
-        return space, space["messages"](file.read())
+        return file.read()
+
+
+@functools.cache
+def messages():
+    return page()["messages"](description())
 
 
 def message(kind):
-    return page()[1][MESSAGES[kind]]
+    return messages()[MESSAGES[kind]]
 
 
 def take_apart(data):
     """(kind, message, data) of each frame of an undamaged file."""
-    return [(kind, message(kind).FromString(head), rest) for kind, head, rest in page()[0]["frames"](data)]
+    return [(kind, message(kind).FromString(head), rest) for kind, head, rest in page()["frames"](data)]
 
 
 def put(kind, content, data=b""):

@@ -3,14 +3,12 @@
 
 import json
 import re
-import shutil
 import subprocess
 
+import frames
+import harness
 import pytest
 
-import harness
-
-PAGE = harness.REPO / "proto/trace-file.md"
 # Those with names are whole files; what a fuzzer made has a hash for a name.
 CORPUS = sorted(p for p in (harness.REPO / "tests/fuzz/corpus/trace").iterdir()
                 if not p.name.startswith("found-") and not re.fullmatch("[0-9a-f]{40}", p.name))
@@ -18,24 +16,12 @@ CORPUS = sorted(p for p in (harness.REPO / "tests/fuzz/corpus/trace").iterdir()
 
 @pytest.fixture(scope="module")
 def reader():
-    """The page's Python as a namespace."""
-    pytest.importorskip("google.protobuf", reason="the Python package protobuf is not installed")
-    code = re.search(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    assert code, "the page holds no Python"
-    space = {}
-    exec(compile(code.group(1), str(PAGE), "exec"), space)
-    return space
+    return frames.page()
 
 
 @pytest.fixture(scope="module")
-def description(tmp_path_factory):
-    """trace.desc, by whichever protoc there is."""
-    protoc = shutil.which("protoc") or shutil.which("protoc-c")
-    if not protoc:
-        pytest.skip("neither protoc nor protoc-c is installed")
-    out = tmp_path_factory.mktemp("desc") / "trace.desc"
-    subprocess.run([protoc, f"--descriptor_set_out={out}", "proto/trace.proto"], cwd=harness.REPO, check=True)
-    return out.read_bytes()
+def description():
+    return frames.description()
 
 
 def by_page(trace):
