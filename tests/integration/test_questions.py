@@ -241,9 +241,10 @@ class Listener:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
+            number = self.served
+            self.served += 1  # before the answer: who was answered may look at once
             with connection:
-                serve(self.served, connection)
-            self.served += 1
+                serve(number, connection)
 
     def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
