@@ -22,6 +22,8 @@ import harness
 OLD_TIME = 1_600_000_000
 UNPACKED = harness.REPO / "build/unpacked/usr/sbin"  # see tests/packages-unpack.txt
 CASES = {case.name: case for case in commands.read_all()}
+CASES_AT_LEAST = 150
+compared, lacking = set(), {}  # names of cases that have run; what the others found missing
 
 
 def make_folder(folder):
@@ -99,13 +101,27 @@ def test_same_as_untraced(tap, name):
     case = CASES[name]
     path = f"{os.environ['PATH']}:{UNPACKED}"
     for program in case.needs:
-        harness.needs(shutil.which(program, path=path), f"{program} is not installed")
+        if not shutil.which(program, path=path):
+            lacking[name] = program
+            pytest.skip(f"{program} is not installed")
     variables = {"HOME": tap.work, "PATH": path, "STATE": harness.program("state")}
     daemon = tap.daemon()  # before both: what lies beside the folder is the same then
     plain = run_case(case, tap, harness.clean_environment(**variables))
     traced = run_case(case, tap, daemon.env(**variables))
+    compared.add(name)
     if found := differences(plain, traced):
         unstable = differences(plain, run_case(case, tap, harness.clean_environment(**variables)))
         why = "two untraced runs differ as well; the command line has to be made stable:" if unstable else "traced, it differs:"
         pytest.fail("\n".join([why, *(unstable or found)]))
     check_trace(case, daemon.stop())
+
+
+def test_enough_command_lines_are_compared(request, record_property):
+    """Of a list that shrinks, and of one whose cases are skipped, all others would pass."""
+    assert len(CASES) >= CASES_AT_LEAST
+    chosen = {item.callspec.params["name"] for item in request.session.items if item.name.startswith("test_same_as_untraced[")}
+    harness.needs(chosen == set(CASES), f"only {len(chosen)} of {len(CASES)} command lines were asked for")
+    harness.needs(len(CASES) - len(lacking) >= CASES_AT_LEAST,
+                  f"{len(lacking)} of {len(CASES)} command lines need what is not installed: {', '.join(sorted(set(lacking.values())))}")
+    assert len(compared) >= CASES_AT_LEAST, sorted(set(CASES) - compared - set(lacking))
+    record_property("command lines compared", len(compared))
