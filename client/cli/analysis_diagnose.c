@@ -90,6 +90,7 @@ void ft_diagnose_read(struct ft_diagnose *diagnose, const struct ft_trace_set *s
     diagnose->files = ft_cli_alloc(diagnose->entries.count * sizeof(*diagnose->files));
     for (size_t f = 0; f < diagnose->entries.count; f++) {
         diagnose->files[f].lowest = UINT64_MAX;
+        diagnose->files[f].block_bytes = ft_diagnose_block_bytes(&diagnose->entries, (uint32_t)f);
     }
     size_t processes = ft_trace_set_process_count(set);
     diagnose->computing = ft_cli_alloc((processes + 1) * sizeof(*diagnose->computing));
@@ -104,7 +105,7 @@ void ft_diagnose_read(struct ft_diagnose *diagnose, const struct ft_trace_set *s
                            .context = &context,
                            .begin = ft_diagnose_rows_open,
                            .add = ft_diagnose_rows_add,
-                           .end = free};
+                           .end = ft_diagnose_rows_close};
     ft_pass_run(&pass);
     ft_progress_end(&progress);
     add_up(diagnose);
@@ -113,7 +114,7 @@ void ft_diagnose_read(struct ft_diagnose *diagnose, const struct ft_trace_set *s
     bool is_timed = ft_timeline_read(&diagnose->timeline, set, NULL, &wish) == 0;
     diagnose->bad_blocks = pass.bad_blocks + !is_timed;
     diagnose->lived_ns = sum_lives(diagnose);
-    free(context.flags);
+    ft_diagnose_rows_end(&context);
 }
 
 void ft_diagnose_fini(struct ft_diagnose *diagnose)

@@ -6,6 +6,7 @@
 #ifndef FT_CLI_ANALYSIS_DIAGNOSE_H
 #define FT_CLI_ANALYSIS_DIAGNOSE_H
 
+#include <pthread.h>
 #include <stddef.h>
 
 #include "client/cli/analysis_entries.h"
@@ -66,7 +67,8 @@ struct ft_diagnose_sum {
     uint64_t stdio, stdio_bytes, stdio_ns;     /* writes to streams */
     uint64_t flushes, flush_ns, flushed_bytes; /* calls of fflush, and what these found in the buffer */
     uint64_t unbuffered;                       /* streams that were told to have no buffer */
-    uint64_t lowest, highest;                  /* what placed reads span; lowest UINT64_MAX: nothing. The last two. */
+    uint64_t lowest, highest;                  /* what placed reads span; lowest UINT64_MAX: nothing */
+    uint64_t block_bytes;                      /* of a file, not of all; the last three are no sums */
 };
 enum { FT_DIAGNOSE_SUMS = offsetof(struct ft_diagnose_sum, lowest) / sizeof(uint64_t) };
 
@@ -90,13 +92,18 @@ struct ft_diagnose {
 void ft_diagnose_read(struct ft_diagnose *diagnose, const struct ft_trace_set *set);
 void ft_diagnose_fini(struct ft_diagnose *diagnose);
 
+enum { FT_DIAGNOSE_LOCKS = 256 };
+
 /* A thread's pass over the events: see analysis_pass.h. */
 struct ft_diagnose_context {
     struct ft_diagnose *diagnose;
-    uint8_t (*flags)[FT_TRACE_CALL_MAX]; /* of calls, by reader */
+    uint8_t (*flags)[FT_TRACE_CALL_MAX];      /* of calls, by reader */
+    pthread_mutex_t locks[FT_DIAGNOSE_LOCKS]; /* of a file's sums: that of its entry, modulo their number */
 };
 void ft_diagnose_rows_begin(struct ft_diagnose_context *context, const struct ft_trace_set *set);
+void ft_diagnose_rows_end(struct ft_diagnose_context *context);
 void *ft_diagnose_rows_open(struct ft_pass *pass);
+void ft_diagnose_rows_close(void *state);
 void ft_diagnose_rows_add(void *state, size_t reader, const struct ft_rows *rows);
 
 /* How long a process lived, and since when (since the epoch). */

@@ -8,18 +8,17 @@
 #include "client/cli/analysis_pass.h"
 #include "client/cli/cli.h"
 
-enum { CACHE_SLOTS = 1024 };
+enum { FIRST_SLOTS = 64, BATCH = 16 };
 
-struct cached {
-    uint32_t values[FT_GROUP_KEYS_MAX];
-    uint32_t group; /* + 1 */
-};
-
-/* Groups of one thread, and of all at the end. The map's keys are values, its entries in the order of `items`. */
+/*
+ * Groups of one thread, and of all at the end. There may be a million, each looked for at random: what is read for an event is
+ * one slot and one item. Slots hold a group + 1: of one key by its value, whose numbers are small; of several by a hash.
+ */
 struct table {
-    struct ft_map map;
+    uint32_t *slots;
+    size_t slot_count, key_count;
     struct ft_event_group *items;
-    size_t space;
+    size_t count, space;
     bool is_full;
 };
 
@@ -31,59 +30,94 @@ struct context {
 struct state {
     struct context *context;
     struct table own;
-    struct cached cache[CACHE_SLOTS];
 };
 
-/* NULL where there are too many. */
-static struct ft_event_group *group_of(struct table *table, const uint32_t *values, size_t key_count)
+static void table_init(struct table *table, const struct ft_group_keys *keys)
 {
-    bool is_new;
-    if (table->is_full) {
-        return NULL;
+    *table =
+        (struct table){.slot_count = keys->count == 1 ? keys->value_count + 1 : FIRST_SLOTS, .key_count = keys->count};
+    table->slots = ft_cli_alloc(table->slot_count * sizeof(*table->slots));
+}
+
+static void table_fini(struct table *table)
+{
+    free(table->slots);
+    free(table->items);
+    memset(table, 0, sizeof(*table));
+}
+
+static uint64_t hash_of(const struct table *table, const uint32_t *values)
+{
+    return table->key_count == 1 ? values[0] : ft_map_hash(values, table->key_count * sizeof(*values));
+}
+
+/* Of several keys their count is a power of two; the value of one key is below it. */
+static size_t place_of(const struct table *table, uint64_t hash)
+{
+    return table->key_count == 1 ? (size_t)hash : (size_t)hash & (table->slot_count - 1);
+}
+
+static bool has_values(const struct table *table, uint32_t group, const uint32_t *values)
+{
+    size_t k = 0;
+    while (k < table->key_count && table->items[group].values[k] == values[k]) {
+        k++;
     }
-    uint32_t at = ft_map_intern(&table->map, values, key_count * sizeof(*values), (uint32_t)table->map.count, &is_new);
-    if (is_new && at == FT_EVENT_GROUPS_MAX) {
+    return k == table->key_count;
+}
+
+/* The slot of the values, or the free one where they would stand. */
+static uint32_t *slot_of(const struct table *table, const uint32_t *values, uint64_t hash)
+{
+    size_t at = place_of(table, hash);
+    while (table->slots[at] && !has_values(table, table->slots[at] - 1, values)) {
+        at = place_of(table, at + 1);
+    }
+    return &table->slots[at];
+}
+
+static void grow_slots(struct table *table)
+{
+    free(table->slots);
+    table->slot_count *= 2;
+    table->slots = ft_cli_alloc(table->slot_count * sizeof(*table->slots));
+    for (size_t g = 0; g < table->count; g++) {
+        size_t at = place_of(table, hash_of(table, table->items[g].values));
+        while (table->slots[at]) {
+            at = place_of(table, at + 1);
+        }
+        table->slots[at] = (uint32_t)g + 1;
+    }
+}
+
+static struct ft_event_group *add_group(struct table *table, uint32_t *slot, const uint32_t *values)
+{
+    if (table->count == FT_EVENT_GROUPS_MAX) {
         table->is_full = true;
         return NULL;
     }
-    if (is_new) {
-        if (at == table->space) {
-            table->space = table->space ? table->space * 2 : 64;
-            table->items = ft_cli_realloc(table->items, table->space, sizeof(*table->items));
-        }
-        table->items[at] = (struct ft_event_group){.count = 0};
-        memcpy(table->items[at].values, values, key_count * sizeof(*values));
+    if (table->count == table->space) {
+        table->space = table->space ? table->space * 2 : 64;
+        table->items = ft_cli_realloc(table->items, table->space, sizeof(*table->items));
     }
-    return &table->items[at];
-}
-
-static void release(struct table *table)
-{
-    ft_map_fini(&table->map);
-    free(table->items);
-}
-
-static struct cached *slot_of(struct state *state, const uint32_t *values, size_t key_count)
-{
-    uint64_t hash = 0;
-    for (size_t k = 0; k < key_count; k++) {
-        hash = (hash ^ values[k]) * UINT64_C(0x9e3779b97f4a7c15);
-    }
-    return &state->cache[(hash >> 40) % CACHE_SLOTS];
-}
-
-static struct ft_event_group *find(struct state *state, const uint32_t *values, size_t key_count)
-{
-    struct cached *slot = slot_of(state, values, key_count);
-    if (slot->group && memcmp(slot->values, values, key_count * sizeof(*values)) == 0) {
-        return &state->own.items[slot->group - 1];
-    }
-    struct ft_event_group *group = group_of(&state->own, values, key_count);
-    if (group) {
-        memcpy(slot->values, values, key_count * sizeof(*values));
-        slot->group = (uint32_t)(group - state->own.items) + 1;
-    }
+    struct ft_event_group *group = &table->items[table->count];
+    *group = (struct ft_event_group){.count = 0};
+    memcpy(group->values, values, table->key_count * sizeof(*values));
+    *slot = (uint32_t)++table->count;
     return group;
+}
+
+/* NULL where there are too many. */
+static struct ft_event_group *group_of(struct table *table, const uint32_t *values, uint64_t hash)
+{
+    if (table->is_full) {
+        return NULL;
+    }
+    if (table->key_count > 1 && (table->count + 1) * 2 > table->slot_count) {
+        grow_slots(table);
+    }
+    uint32_t *slot = slot_of(table, values, hash);
+    return *slot ? &table->items[*slot - 1] : add_group(table, slot, values);
 }
 
 static void add_to(struct ft_event_group *group, const struct ft_rows *rows, size_t i)
@@ -94,19 +128,38 @@ static void add_to(struct ft_event_group *group, const struct ft_rows *rows, siz
     group->time_ns += has_time && rows->dur_ns[i] > 0 ? (uint64_t)rows->dur_ns[i] : 0;
 }
 
+/* Some rows of a thread together: memory that the later ones need is on its way while the first ones are added. */
+static void add_batch(struct state *state, size_t reader, uint32_t thread, const struct ft_rows *rows, size_t first,
+                      size_t count)
+{
+    struct table *own = &state->own;
+    uint32_t values[BATCH][FT_GROUP_KEYS_MAX];
+    uint64_t hashes[BATCH];
+    for (size_t b = 0; b < count; b++) {
+        ft_group_keys_row(state->context->keys, reader, thread, rows, first + b, values[b]);
+        hashes[b] = hash_of(own, values[b]);
+        __builtin_prefetch(&own->slots[place_of(own, hashes[b])]);
+    }
+    for (size_t b = 0; b < count; b++) {
+        uint32_t likely = own->slots[place_of(own, hashes[b])];
+        if (likely) {
+            __builtin_prefetch(&own->items[likely - 1], 1);
+        }
+    }
+    for (size_t b = 0; b < count; b++) {
+        struct ft_event_group *group = group_of(own, values[b], hashes[b]);
+        if (group) {
+            add_to(group, rows, first + b);
+        }
+    }
+}
+
 static void add(void *state_untyped, size_t reader, const struct ft_rows *rows)
 {
-    struct state *state = state_untyped;
-    const struct ft_group_keys *keys = state->context->keys;
     for (size_t r = 0; r < rows->run_count; r++) {
         const struct ft_run *run = &rows->runs[r];
-        for (size_t i = run->first, end = i + run->count; i < end; i++) {
-            uint32_t values[FT_GROUP_KEYS_MAX];
-            ft_group_keys_row(keys, reader, run->thread, rows, i, values);
-            struct ft_event_group *group = find(state, values, keys->count);
-            if (group) {
-                add_to(group, rows, i);
-            }
+        for (size_t i = run->first, end = i + run->count; i < end; i += BATCH) {
+            add_batch(state_untyped, reader, run->thread, rows, i, end - i < BATCH ? end - i : BATCH);
         }
     }
 }
@@ -115,7 +168,7 @@ static void *begin(struct ft_pass *pass)
 {
     struct state *state = ft_cli_alloc(sizeof(*state));
     state->context = pass->context;
-    ft_map_init(&state->own.map);
+    table_init(&state->own, state->context->keys);
     return state;
 }
 
@@ -124,16 +177,22 @@ static void end(void *state_untyped)
     struct state *state = state_untyped;
     struct table *all = &state->context->all;
     all->is_full |= state->own.is_full;
-    for (size_t g = 0; g < state->own.map.count && !all->is_full; g++) {
+    if (all->count == 0) { /* the first one has no need to be copied */
+        struct table own = state->own;
+        state->own = *all;
+        own.is_full = all->is_full;
+        *all = own;
+    }
+    for (size_t g = 0; g < state->own.count && !all->is_full; g++) {
         const struct ft_event_group *from = &state->own.items[g];
-        struct ft_event_group *to = group_of(all, from->values, state->context->keys->count);
+        struct ft_event_group *to = group_of(all, from->values, hash_of(all, from->values));
         if (to) {
             to->count += from->count;
             to->bytes += from->bytes;
             to->time_ns += from->time_ns;
         }
     }
-    release(&state->own);
+    table_fini(&state->own);
     free(state);
 }
 
@@ -142,7 +201,7 @@ void ft_event_groups_read(struct ft_event_groups *groups, const struct ft_group_
 {
     struct context context = {.keys = keys};
     struct ft_progress progress;
-    ft_map_init(&context.all.map);
+    table_init(&context.all, keys);
     ft_progress_begin(&progress, "grouping events", ft_trace_set_events(set));
     struct ft_pass pass = {.set = set,
                            .where = where,
@@ -157,11 +216,11 @@ void ft_event_groups_read(struct ft_event_groups *groups, const struct ft_group_
     ft_progress_end(&progress);
     *groups = (struct ft_event_groups){.keys = keys,
                                        .items = context.all.items,
-                                       .count = context.all.is_full ? 0 : context.all.map.count,
+                                       .count = context.all.is_full ? 0 : context.all.count,
                                        .are_too_many = context.all.is_full,
                                        .bad_blocks = pass.bad_blocks};
     context.all.items = NULL;
-    release(&context.all);
+    table_fini(&context.all);
 }
 
 void ft_event_groups_fini(struct ft_event_groups *groups)

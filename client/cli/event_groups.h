@@ -6,7 +6,7 @@
 #include "client/cli/group_keys.h"
 #include "client/trace/filter.h"
 
-/* More are refused: some 200 bytes each, once for each thread that reads. */
+/* More are refused: some 100 bytes each, once for each thread that reads. */
 enum { FT_EVENT_GROUPS_MAX = 2000000 };
 
 struct ft_event_group {

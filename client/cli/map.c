@@ -19,7 +19,7 @@ static uint64_t mix(uint64_t h)
     return h ^ h >> 32;
 }
 
-static uint64_t hash_of(const void *key, size_t bytes)
+uint64_t ft_map_hash(const void *key, size_t bytes)
 {
     const char *at = key;
     uint64_t h = mix(seed ^ bytes), word;
@@ -104,7 +104,7 @@ uint32_t ft_map_intern(struct ft_map *map, const void *key, size_t bytes, uint32
     if ((map->count + 1) * 4 > map->slot_count * 3) {
         grow_slots(map);
     }
-    uint64_t hash = hash_of(key, bytes);
+    uint64_t hash = ft_map_hash(key, bytes);
     struct ft_map_slot *slot = &map->slots[slot_of(map, key, bytes, hash)];
     bool added = slot->entry == 0;
     if (added) {
@@ -121,7 +121,7 @@ bool ft_map_find(const struct ft_map *map, const void *key, size_t bytes, uint32
     if (map->slot_count == 0) {
         return false;
     }
-    const struct ft_map_slot *slot = &map->slots[slot_of(map, key, bytes, hash_of(key, bytes))];
+    const struct ft_map_slot *slot = &map->slots[slot_of(map, key, bytes, ft_map_hash(key, bytes))];
     if (slot->entry == 0) {
         return false;
     }

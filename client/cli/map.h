@@ -32,6 +32,8 @@ void ft_map_fini(struct ft_map *map);
 
 /* The value kept for the key; where there is none yet, `value` is kept and *is_new set (is_new may be NULL). */
 uint32_t ft_map_intern(struct ft_map *map, const void *key, size_t bytes, uint32_t value, bool *is_new);
+/* The hash that a map takes; seeded once a map was begun. */
+uint64_t ft_map_hash(const void *key, size_t bytes);
 bool ft_map_find(const struct ft_map *map, const void *key, size_t bytes, uint32_t *value);
 
 #endif

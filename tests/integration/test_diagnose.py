@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import re
 import shlex
 
 import harness
@@ -13,6 +14,7 @@ from plain import calls_of, exact, ns
 
 HEAD = """
 import os
+import re
 def new(name, size):
     with open(name, 'wb') as f:
         f.write(b'x' * size)
@@ -175,6 +177,23 @@ def test_children_work_for_the_nearest_one_that_computes(tap):
     trace = tap.run(["/usr/bin/python3", "-c", script], env={"PYTHONPATH": harness.REPO / "client/python"})
     assert trace.summary()["read"]["bytes"] > 6000 << 20
     check_findings(trace.path, [], ["serial"])
+
+
+def test_sums_of_thousands_of_files_are_their_events(tmp_path):
+    """More files than a thread that reads has on hand, in several blocks: each has its own events, and all of them."""
+    path = generate(tmp_path / "t", "metadata", events=200_000)
+    finding, = (f for f in document("diagnose", path)["findings"] if f["check"] == "lookups")
+    counts, times, moved = collections.Counter(), collections.Counter(), collections.Counter()
+    for event in events_of(path):
+        if re.search("stat|open|access|readlink|scandir", event["name"]):
+            counts[event["path"]] += 1
+            times[event["path"]] += event["dur"]
+        moved[event["path"]] += event["result"] if event["name"] in ("read", "write") else 0
+    assert len(counts) > 3000 and finding["figure"].startswith(f"{sum(counts.values()):,} opens, stats and the like")
+    assert len(finding["files"]) > 1
+    for file in finding["files"]:
+        at = file["path"]
+        assert (file["count"], file["bytes"], round(file["time"] * 1e9)) == (counts[at], moved[at], times[at])
 
 
 def test_processes_are_who_the_events_say(tmp_path):
