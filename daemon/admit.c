@@ -22,74 +22,10 @@
 #include "daemon/refusal.h"
 #include "daemon/stored_name.h"
 #include "daemon/test_point.h"
+#include "daemon/unseen.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
-#define FDS_MAX 4
 #define DESCRIPTORS_KEPT 48
-
-// Keeps the first descriptor, closes the others. Returns how many there were.
-static unsigned take_descriptors(struct msghdr *message, int *kept)
-{
-    unsigned count = 0;
-    *kept = -1;
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t bytes = part->cmsg_len - CMSG_LEN(0);
-        for (size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(part) + at, sizeof(fd));
-            if (count++ == 0)
-                *kept = fd;
-            else
-                close(fd);
-        }
-    }
-    return count;
-}
-
-static bool is_attach(const struct ft_attach *message, unsigned fds)
-{
-    return message->kind == FT_MESSAGE_ATTACH && fds == 1;
-}
-
-static bool is_question(const struct ft_attach *message, unsigned fds)
-{
-    return message->kind >= FT_MESSAGE_STATUS && message->kind <= FT_MESSAGE_TOP && fds == 0;
-}
-
-int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
-{
-    union {
-        char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct ft_attach attach;
-    struct iovec into = {.iov_base = &attach, .iov_len = sizeof(attach)};
-    struct msghdr message = {
-        .msg_iov = &into, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    ssize_t n = recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n < 0)
-        return errno == EINTR ? -EAGAIN : errno == EWOULDBLOCK ? -EAGAIN : -errno;
-    int fd;
-    unsigned count = take_descriptors(&message, &fd);
-    int r = 0;
-    bool is_ours = n == sizeof(attach) && !(message.msg_flags & MSG_TRUNC) && attach.magic == FT_ATTACH_MAGIC;
-    bool is_cut = message.msg_flags & MSG_CTRUNC;
-    if (is_ours && is_cut && count == 0)
-        r = -EMFILE; // it came with one, for which we had no room
-    else if (!is_ours || is_cut || !(is_attach(&attach, count) || is_question(&attach, count)))
-        r = -EBADMSG;
-    else if (attach.abi_major != FT_RING_ABI_MAJOR)
-        r = -EPROTO;
-    if (r < 0) {
-        if (fd >= 0)
-            close(fd);
-        return r;
-    }
-    *out = (struct ft_admit_message){.attach = attach, .fd = fd};
-    return 0;
-}
 
 int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max)
 {
@@ -320,7 +256,7 @@ void ft_admit_note_refused(struct ft_daemon *daemon, const struct ucred *peer, i
                          : error == -EMFILE                    ? NO_DESCRIPTOR
                          : error == -ENOMEM                    ? "the daemon had no memory for another process"
                                                                : "the daemon had no room for another job or process";
-    ft_job_note_refused(daemon, peer->uid, (uint32_t)peer->pid, reason);
+    ft_unseen_note_refused(daemon, peer->uid, (uint32_t)peer->pid, reason);
     ft_log_limited_about(FT_LOG_WARNING,
                          FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(peer->uid), .pid = (uint32_t)peer->pid),
                          "process %d (user %u): not admitted: %s", (int)peer->pid, peer->uid,
@@ -352,7 +288,7 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
         return 0;
     }
     if (r == -EPROTO && is_known)
-        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, "its library is of another version");
+        ft_unseen_note_refused(daemon, peer.uid, (uint32_t)peer.pid, "its library is of another version");
     if (r < 0 || !is_known) {
         ft_refusal_send(socket_fd, FT_REFUSAL_UNKNOWN);
         ft_log_limited(FT_LOG_WARNING, "a client's message is no attach message of version %u", FT_RING_ABI_MAJOR);
@@ -379,7 +315,7 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
     const char *why = why_unwelcome(daemon, peer.uid);
     if (why) {
         close(message.fd);
-        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid, why);
+        ft_unseen_note_refused(daemon, peer.uid, (uint32_t)peer.pid, why);
         return 0;
     }
     r = admit_segment(daemon, socket_fd, &message, &peer, arrival);

@@ -12,6 +12,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/unseen.h"
 #include "proto/trace_reader.h"
 
 // Of the table's first entry: what another version left is not looked at.
@@ -200,7 +201,7 @@ void ft_arrivals_tell_lost(struct ft_daemon *daemon)
     for (uint32_t at = 0; (at = next_used(arrivals, at));) {
         struct ft_arrival *arrival = &arrivals->table[at];
         set_state(arrival, FT_ARRIVAL_LOST);
-        ft_job_note_lost(daemon, arrival->uid, arrival->pid, arrival->folder);
+        ft_unseen_note_lost(daemon, arrival->uid, arrival->pid, arrival->folder);
         arrivals->lost_ns = ft_clock_mono_ns();
     }
 }

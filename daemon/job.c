@@ -251,7 +251,7 @@ static struct ft_job *create(struct ft_daemon *daemon, const char *key, uint32_t
     return job;
 }
 
-static struct ft_job *find(struct ft_daemon *daemon, const char *key, uint32_t uid)
+struct ft_job *ft_job_find(struct ft_daemon *daemon, const char *key, uint32_t uid)
 {
     for (struct ft_job *job = daemon->jobs; job; job = job->next)
         if ((job->uid == uid || daemon->config.private) && !atomic_load(&job->is_finishing) &&
@@ -261,7 +261,7 @@ static struct ft_job *find(struct ft_daemon *daemon, const char *key, uint32_t u
 }
 
 // Whether a user has as many jobs as one may. What a daemon before us had is gone on with all the same.
-static bool has_its_share(const struct ft_daemon *daemon, uint32_t uid)
+bool ft_job_has_its_share(const struct ft_daemon *daemon, uint32_t uid)
 {
     int64_t count = 0;
     for (const struct ft_job *job = daemon->jobs; job; job = job->next)
@@ -289,8 +289,8 @@ int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_
 int ft_job_get(struct ft_daemon *daemon, const struct ft_process *process, bool is_held, struct ft_job **out)
 {
     const char *key = daemon->config.private ? PRIVATE_KEY : process->identity.job;
-    struct ft_job *job = find(daemon, key, process->uid);
-    bool is_full = is_every_job_taken(daemon) || (!is_held && has_its_share(daemon, process->uid));
+    struct ft_job *job = ft_job_find(daemon, key, process->uid);
+    bool is_full = is_every_job_taken(daemon) || (!is_held && ft_job_has_its_share(daemon, process->uid));
     if (!job && is_full)
         return -EUSERS;
     job = job ? job : create(daemon, key, process->uid, &process->identity);
@@ -303,7 +303,7 @@ int ft_job_get(struct ft_daemon *daemon, const struct ft_process *process, bool 
 struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct ft_identity *identity)
 {
     const char *key = daemon->config.private ? PRIVATE_KEY : identity->job;
-    struct ft_job *job = find(daemon, key, uid);
+    struct ft_job *job = ft_job_find(daemon, key, uid);
     return job ? job : create(daemon, key, uid, identity);
 }
 
@@ -311,69 +311,9 @@ struct ft_job *ft_job_get_private(struct ft_daemon *daemon)
 {
     const struct ft_identity_input input = {.login_session = UINT32_MAX, .session = ft_process_private_session()};
     struct ft_identity identity;
-    struct ft_job *job = find(daemon, PRIVATE_KEY, geteuid());
+    struct ft_job *job = ft_job_find(daemon, PRIVATE_KEY, geteuid());
     ft_identity_find(&input, &identity);
     return job ? job : create(daemon, PRIVATE_KEY, geteuid(), &identity);
-}
-
-// Where nothing else of the user is here: a file that holds but this.
-static struct ft_job *job_of_stranger(struct ft_daemon *daemon, uint32_t uid, uint32_t pid)
-{
-    struct ft_identity identity;
-    if (daemon->config.private)
-        return ft_job_get_private(daemon);
-    if (has_its_share(daemon, uid))
-        return NULL;
-    ft_process_identify_stranger(pid, &identity);
-    return create(daemon, identity.job, uid, &identity);
-}
-
-// `job`: where it is known.
-static void note_unseen(struct ft_daemon *daemon, struct ft_job *job, uint32_t uid, uint32_t pid, enum ft_gap gap,
-                        const char *reason)
-{
-    job = job ? job : find(daemon, NULL, uid);
-    job = job ? job : job_of_stranger(daemon, uid, pid);
-    if (!job)
-        return;
-    ft_attached_note(&daemon->attached, pid, ft_clock_mono_ns()); // of its start nothing more is told: it is a gap once
-    pthread_mutex_lock(&job->lock);
-    ft_refused_add(&job->refused, pid, gap, reason);
-    int64_t due_ns = ft_refused_due_ns(&job->refused);
-    pthread_mutex_unlock(&job->lock);
-    int64_t soon_ns = ft_clock_mono_ns() + daemon->config.poll_busy_ns;
-    ft_job_wake(job, due_ns > soon_ns ? due_ns : soon_ns);
-}
-
-void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason)
-{
-    note_unseen(daemon, NULL, uid, pid, FT_GAP_NOT_ADMITTED, reason);
-}
-
-void ft_job_note_lost(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, uint64_t folder)
-{
-    struct ft_job *found = NULL;
-    char name[FT_IDENTITY_JOB_MAX + 1];
-    int64_t now_ns = ft_clock_mono_ns();
-    for (struct ft_job *job = daemon->jobs; job; job = job->next) {
-        if (job->uid != uid)
-            continue;
-        // Its parent may have told of it: it is a gap once.
-        ft_children_note_attached(&job->children, pid, pid, now_ns, FT_BYTES(""));
-        ft_storage_job_folder(job, name, sizeof(name));
-        if (folder && ft_stored_name_folder(name) == folder)
-            found = job;
-    }
-    note_unseen(daemon, found, uid, pid, FT_GAP_DAEMON_STOPPED,
-                "the daemon was killed when the process had attached and nobody held its memory yet");
-}
-
-void ft_job_note_killed(struct ft_daemon *daemon)
-{
-    static char reason[320]; // of the one private job
-    const char *rest = "what it had not written, and what started before the next one listened, is lost";
-    snprintf(reason, sizeof(reason), "flowtapd ended with %.200s: %s", daemon->config.killed_by, rest);
-    note_unseen(daemon, ft_job_get_private(daemon), geteuid(), 0, FT_GAP_DAEMON_STOPPED, reason);
 }
 
 void ft_job_add(struct ft_job *job, struct ft_process *process)

@@ -83,6 +83,12 @@ struct ft_job {
 // not asked. 0; -EUSERS: over max_jobs or max_jobs_per_user; -ENOMEM.
 int ft_job_get(struct ft_daemon *daemon, const struct ft_process *process, bool is_held, struct ft_job **out);
 
+// One that is here and is not finishing: of that name, or (NULL) any of the user's. NULL: there is none.
+struct ft_job *ft_job_find(struct ft_daemon *daemon, const char *key, uint32_t uid);
+
+// Whether a user has as many jobs as one may (max_jobs_per_user). What a daemon before us had is gone on with all the same.
+bool ft_job_has_its_share(const struct ft_daemon *daemon, uint32_t uid);
+
 // The job of that name and user, which a daemon before us had, made where there is none. NULL where it cannot be had
 // (max_jobs, memory).
 struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct ft_identity *identity);
@@ -90,19 +96,9 @@ struct ft_job *ft_job_make(struct ft_daemon *daemon, uint32_t uid, const struct 
 // The private daemon's only job, made where there is none yet.
 struct ft_job *ft_job_get_private(struct ft_daemon *daemon);
 
-// A process of `uid` was not admitted: a gap in a trace of that user. `reason` is static.
-void ft_job_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason);
-
 // Adds the jobs that are here, of one user or (UINT32_MAX) of all, with what they have stored; a private daemon has none.
 // 0, -ENOMEM.
 int ft_job_list_running(struct ft_daemon *daemon, uint32_t uid, struct ft_spool_list *list);
-
-// One that a daemon before us had taken in and was lost with it: likewise, in the job of that folder (stored_name.h; 0 not
-// known) where it is here. Before any job has been run.
-void ft_job_note_lost(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, uint64_t folder);
-
-// The private daemon before this one was killed (killed_by): a gap that stands for what nobody knows of.
-void ft_job_note_killed(struct ft_daemon *daemon);
 
 // Hands a process over and wakes the job.
 void ft_job_add(struct ft_job *job, struct ft_process *process);

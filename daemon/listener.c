@@ -22,6 +22,7 @@
 #include "daemon/refusal.h"
 #include "daemon/successor.h"
 #include "daemon/test_point.h"
+#include "daemon/unseen.h"
 
 // Clients taken in one go before timers get their turn; fewer than the descriptors that are kept (admit.c).
 #define ACCEPT_MAX 32
@@ -134,8 +135,8 @@ static bool refuse_one(struct ft_daemon *daemon)
     struct ucred peer;
     socklen_t bytes = sizeof(peer);
     if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0)
-        ft_job_note_refused(daemon, peer.uid, (uint32_t)peer.pid,
-                            "the daemon had no descriptor left for it (its limit of open files)");
+        ft_unseen_note_refused(daemon, peer.uid, (uint32_t)peer.pid,
+                               "the daemon had no descriptor left for it (its limit of open files)");
     if (fd >= 0) {
         ft_refusal_send(fd, FT_REFUSAL_RESOURCES);
         close(fd);

@@ -12,6 +12,7 @@
 #include "daemon/job.h"
 #include "daemon/log.h"
 #include "daemon/refusal.h"
+#include "daemon/unseen.h"
 
 struct ft_peer {
     struct ft_peer *next; // younger
@@ -134,9 +135,9 @@ void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
                              "user %u: too many connections that say nothing; the oldest are closed: max_connections "
                              "or max_connections_per_user",
                              victim->uid);
-        ft_job_note_refused(daemon, victim->uid, victim->pid,
-                            "it had connected and not sent its memory, and others needed the room: max_connections, "
-                            "max_connections_per_user");
+        ft_unseen_note_refused(daemon, victim->uid, victim->pid,
+                               "it had connected and not sent its memory, and others needed the room: max_connections, "
+                               "max_connections_per_user");
         ft_refusal_send(victim->fd, FT_REFUSAL_CONNECTIONS);
         forget(peers, victim);
     }
@@ -158,8 +159,8 @@ void ft_peers_close(struct ft_daemon *daemon)
 {
     struct ft_peers *peers = &daemon->listener.peers;
     while (peers->oldest) {
-        ft_job_note_refused(daemon, peers->oldest->uid, peers->oldest->pid,
-                            "the daemon ended when the process had connected and not sent its memory yet");
+        ft_unseen_note_refused(daemon, peers->oldest->uid, peers->oldest->pid,
+                               "the daemon ended when the process had connected and not sent its memory yet");
         forget(peers, peers->oldest);
     }
 }

@@ -13,6 +13,7 @@
 #include "daemon/procfs.h"
 #include "daemon/successor_impl.h"
 #include "daemon/test_point.h"
+#include "daemon/unseen.h"
 
 static bool has_name(const struct ft_successor *successor, const char *name)
 {
@@ -107,8 +108,8 @@ static void admit_stored(struct ft_daemon *daemon, struct ft_stored *stored)
             FT_LOG_WARNING, FT_LOG_ABOUT(.message = FT_LOG_REFUSED, FT_LOG_USER(stored->id.uid), .pid = stored->id.pid),
             "process %u (user %u): what was held of it is no segment", stored->id.pid, stored->id.uid);
         ft_status_add(&daemon->status, refused_memory, 1);
-        ft_job_note_refused(daemon, stored->id.uid, stored->id.pid,
-                            "the daemon before was killed, and what was held of it is no segment");
+        ft_unseen_note_refused(daemon, stored->id.uid, stored->id.pid,
+                               "the daemon before was killed, and what was held of it is no segment");
         return;
     }
     process->segment.id = stored->id.segment;
@@ -226,7 +227,7 @@ void ft_successor_take_over(struct ft_daemon *daemon)
             admit_stored(daemon, &successor->stored[i]);
     ft_arrivals_tell_lost(daemon);
     if (daemon->config.private)
-        ft_job_note_killed(daemon);
+        ft_unseen_note_killed(daemon);
     for (size_t i = 0; i < successor->stored_count; i++) {
         struct ft_stored *stored = &successor->stored[i];
         if (stored->name)
