@@ -15,6 +15,7 @@
 #include "daemon/answer.h"
 #include "daemon/answer_jobs.h"
 #include "daemon/answer_top.h"
+#include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/mode.h"
@@ -273,7 +274,7 @@ void ft_admit_note_refused(struct ft_daemon *daemon, const struct ucred *peer, i
 }
 
 // As ft_admit(); 1: a process was admitted.
-static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arrival)
+static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arrival, const struct ft_client *client)
 {
     struct ft_admit_message message;
     struct ucred peer;
@@ -285,6 +286,10 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
     if (is_known && r == -EMFILE) {
         ft_admit_note_refused(daemon, &peer, r);
         ft_refusal_send(socket_fd, FT_REFUSAL_RESOURCES);
+        return 0;
+    }
+    if (r == -ENODATA && is_known && client->is_program) {
+        ft_unseen_note_silent(daemon, peer.uid, (uint32_t)peer.pid, client);
         return 0;
     }
     if (r == -EPROTO && is_known)
@@ -327,9 +332,9 @@ static int take_message(struct ft_daemon *daemon, int socket_fd, uint32_t arriva
     return 0;
 }
 
-int ft_admit(struct ft_daemon *daemon, int socket_fd, uint32_t arrival)
+int ft_admit(struct ft_daemon *daemon, int socket_fd, uint32_t arrival, const struct ft_client *client)
 {
-    int r = take_message(daemon, socket_fd, arrival);
+    int r = take_message(daemon, socket_fd, arrival, client);
     if (r == 0)
         ft_arrivals_forget(daemon, arrival);
     return r < 0 ? r : 0;

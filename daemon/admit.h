@@ -10,12 +10,14 @@
 
 #include "proto/control.h"
 
+struct ft_client;
 struct ft_daemon;
 struct ft_process;
 
 // Reads a connected client's message and admits the process, or answers its request. 0: done, or refused and counted; -EAGAIN: it has not
-// sent yet. The caller closes the socket. `arrival`, the client's entry among the arrivals, is taken but for -EAGAIN.
-int ft_admit(struct ft_daemon *daemon, int socket_fd, uint32_t arrival);
+// sent yet. The caller closes the socket. `arrival`, the client's entry among the arrivals, is taken but for -EAGAIN. One that closed
+// without a word is a gap where it is a program of ours.
+int ft_admit(struct ft_daemon *daemon, int socket_fd, uint32_t arrival, const struct ft_client *client);
 
 // One attach message with its descriptors, as recvmsg(2) left them. All descriptors but a good one's are closed.
 struct ft_admit_message {
@@ -23,7 +25,8 @@ struct ft_admit_message {
     int fd; // -1: none
 };
 
-// 0 and a descriptor that may be a segment, or none with a request; -EAGAIN; -EBADMSG: no attach message of ours; -EPROTO: another version; -EMFILE:
+// 0 and a descriptor that may be a segment, or none with a request; -EAGAIN; -ENODATA: it has closed, or sent nothing in a message;
+// -EBADMSG: no attach message of ours; -EPROTO: another version; -EMFILE:
 // no room for its descriptor.
 int ft_admit_receive(int socket_fd, struct ft_admit_message *out);
 

@@ -58,7 +58,9 @@ int ft_admit_receive(int socket_fd, struct ft_admit_message *out)
     int r = 0;
     bool is_ours = n == sizeof(attach) && !(message.msg_flags & MSG_TRUNC) && attach.magic == FT_ATTACH_MAGIC;
     bool is_cut = message.msg_flags & MSG_CTRUNC;
-    if (is_ours && is_cut && count == 0)
+    if (n == 0 && count == 0)
+        r = -ENODATA;
+    else if (is_ours && is_cut && count == 0)
         r = -EMFILE; // it came with one, for which we had no room
     else if (!is_ours || is_cut || !(is_attach(&attach, count) || is_question(&attach, count)))
         r = -EBADMSG;

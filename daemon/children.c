@@ -203,13 +203,15 @@ static void check_hidden(struct ft_children *children, struct ft_trace_writer *w
         ft_expected_put_gap(writer, one, verdict, now_ns);
 }
 
-// It attached to another job, to which a session, a control group or a user of its own took it.
+// It attached to another job, to which a session, a control group or a user of its own took it; or it is told as a gap of
+// its own.
 static bool is_elsewhere(const struct ft_job *job, const struct ft_children_expected *one)
 {
     if (one->way != FT_CHILDREN_EXECUTED)
         return !one->is_inside && ft_attached_since(&job->daemon->attached, one->pid, one->since_ns);
     const struct ft_process *process = ft_missing_find_parent(job, one);
-    return one->has_come || (process && atomic_load(&process->state) == FT_PROCESS_REPLACED);
+    return one->has_come || ft_attached_is_gap_since(&job->daemon->attached, one->pid, one->since_ns) ||
+           (process && atomic_load(&process->state) == FT_PROCESS_REPLACED);
 }
 
 // It, or what it sent, may be on its way to a socket that is the service manager's. A reader takes the gap back where it

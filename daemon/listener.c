@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "daemon/admit.h"
+#include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/peers.h"
@@ -122,6 +123,16 @@ int ft_listener_open(struct ft_daemon *daemon)
     return listener->fd >= 0 ? ft_policy_refresh(daemon) : make_socket(daemon);
 }
 
+static int accept_client(int listener_fd, struct ft_client *client)
+{
+    struct sockaddr_un address;
+    socklen_t bytes = sizeof(address);
+    int fd = accept4(listener_fd, (struct sockaddr *)&address, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0)
+        ft_client_read(&address, bytes, client);
+    return fd;
+}
+
 // No descriptors: one client is refused with the spare one, else the queue would wake us without end.
 // False where not even that can be done now.
 static bool refuse_one(struct ft_daemon *daemon)
@@ -131,12 +142,13 @@ static bool refuse_one(struct ft_daemon *daemon)
                          "no descriptors left: clients are refused; raise the limit of open files");
     ft_status_add(&daemon->status, refused_own, 1);
     close(listener->spare_fd);
-    int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ft_client client;
+    int fd = accept_client(listener->fd, &client);
     struct ucred peer;
     socklen_t bytes = sizeof(peer);
     if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0)
-        ft_unseen_note_refused(daemon, peer.uid, (uint32_t)peer.pid,
-                               "the daemon had no descriptor left for it (its limit of open files)");
+        ft_unseen_note_closed(daemon, peer.uid, (uint32_t)peer.pid, &client,
+                              "the daemon had no descriptor left for it (its limit of open files)");
     if (fd >= 0) {
         ft_refusal_send(fd, FT_REFUSAL_RESOURCES);
         close(fd);
@@ -152,38 +164,44 @@ static bool is_anybody_waiting(const struct ft_daemon *daemon)
     return poll(&look, 1, 0) > 0;
 }
 
-// The next that waits, and its entry among the arrivals; -1 where nobody does, or not now.
-static int accept_one(struct ft_daemon *daemon, uint32_t *arrival)
+struct arrived {
+    int fd;
+    uint32_t arrival;
+    struct ft_client client;
+};
+
+// The next that waits; false where nobody does, or not now.
+static bool accept_one(struct ft_daemon *daemon, struct arrived *out)
 {
     while (is_anybody_waiting(daemon)) {
-        int fd = accept4(daemon->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd >= 0) {
-            *arrival = ft_arrivals_note(daemon, fd);
+        out->fd = accept_client(daemon->listener.fd, &out->client);
+        if (out->fd >= 0) {
+            out->arrival = out->client.is_program ? ft_arrivals_note(daemon, out->fd) : 0;
             FT_TEST_POINT(accepted);
-            return fd;
+            return true;
         }
         bool is_ours = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
         bool may_go_on = errno == ECONNABORTED || errno == EINTR || (is_ours && refuse_one(daemon));
         if (!may_go_on)
             break;
     }
-    return -1;
+    return false;
 }
 
 // Takes a batch of them. True where there may be more.
 static bool accept_batch(struct ft_daemon *daemon)
 {
-    int fds[ACCEPT_MAX], count = 0;
-    uint32_t arrivals[ACCEPT_MAX];
-    while (count < ACCEPT_MAX && (fds[count] = accept_one(daemon, &arrivals[count])) >= 0)
+    struct arrived all[ACCEPT_MAX];
+    int count = 0;
+    while (count < ACCEPT_MAX && accept_one(daemon, &all[count]))
         count++;
     // Before one of these connected, a pid's image before, and its parent, have sent: images come in their order.
     ft_peers_admit(daemon);
-    for (int i = 0; i < count; i++) {
-        if (ft_admit(daemon, fds[i], arrivals[i]) == -EAGAIN)
-            ft_peers_add(daemon, fds[i], arrivals[i]);
+    for (const struct arrived *one = all; one < all + count; one++) {
+        if (ft_admit(daemon, one->fd, one->arrival, &one->client) == -EAGAIN)
+            ft_peers_add(daemon, one->fd, one->arrival, &one->client);
         else
-            close(fds[i]);
+            close(one->fd);
     }
     return count == ACCEPT_MAX;
 }

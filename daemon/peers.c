@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "daemon/admit.h"
+#include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/job.h"
 #include "daemon/log.h"
@@ -19,6 +20,7 @@ struct ft_peer {
     struct ft_daemon *daemon;
     int fd;
     uint32_t uid, pid, arrival;
+    struct ft_client client;
     uv_poll_t watch;
 };
 
@@ -46,7 +48,7 @@ static void forget(struct ft_peers *peers, struct ft_peer *peer)
 // Where it has sent, its entry is done with, or its process's.
 static void admit(struct ft_peer *peer)
 {
-    if (ft_admit(peer->daemon, peer->fd, peer->arrival) == -EAGAIN)
+    if (ft_admit(peer->daemon, peer->fd, peer->arrival, &peer->client) == -EAGAIN)
         return;
     peer->arrival = 0;
     forget(&peer->daemon->listener.peers, peer);
@@ -107,7 +109,7 @@ void ft_peers_init(struct ft_peers *peers)
     *peers = (struct ft_peers){.end = &peers->oldest};
 }
 
-void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
+void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival, const struct ft_client *client)
 {
     struct ft_peers *peers = &daemon->listener.peers;
     struct ucred who;
@@ -127,6 +129,7 @@ void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
     peer->uid = who.uid;
     peer->pid = (uint32_t)who.pid;
     peer->arrival = arrival;
+    peer->client = *client;
     peer->watch.data = peer;
     struct ft_peer *victim = find_victim(daemon, peer);
     if (victim) {
@@ -135,9 +138,9 @@ void ft_peers_add(struct ft_daemon *daemon, int fd, uint32_t arrival)
                              "user %u: too many connections that say nothing; the oldest are closed: max_connections "
                              "or max_connections_per_user",
                              victim->uid);
-        ft_unseen_note_refused(daemon, victim->uid, victim->pid,
-                               "it had connected and not sent its memory, and others needed the room: max_connections, "
-                               "max_connections_per_user");
+        ft_unseen_note_closed(daemon, victim->uid, victim->pid, &victim->client,
+                              "it had connected and not sent its memory, and others needed the room: max_connections, "
+                              "max_connections_per_user");
         ft_refusal_send(victim->fd, FT_REFUSAL_CONNECTIONS);
         forget(peers, victim);
     }
@@ -159,8 +162,8 @@ void ft_peers_close(struct ft_daemon *daemon)
 {
     struct ft_peers *peers = &daemon->listener.peers;
     while (peers->oldest) {
-        ft_unseen_note_refused(daemon, peers->oldest->uid, peers->oldest->pid,
-                               "the daemon ended when the process had connected and not sent its memory yet");
+        ft_unseen_note_closed(daemon, peers->oldest->uid, peers->oldest->pid, &peers->oldest->client,
+                              "the daemon ended when the process had connected and not sent its memory yet");
         forget(peers, peers->oldest);
     }
 }

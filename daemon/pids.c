@@ -36,7 +36,7 @@ void ft_daemon_add_process(struct ft_daemon *daemon, struct ft_process *process)
     process->next_of_pid = *bucket;
     *bucket = process;
     daemon->process_count++;
-    ft_attached_note(&daemon->attached, process->pid, ft_clock_mono_ns());
+    ft_attached_note(&daemon->attached, process->pid, false, ft_clock_mono_ns());
     if (process->pidfd < 0 || atomic_load(&process->state) != FT_PROCESS_ALIVE)
         return;
     if (uv_poll_init(&daemon->loop, &process->watch, process->pidfd) < 0) {

@@ -26,14 +26,14 @@ static struct ft_refused_process *new_named(struct ft_refused *refused)
     return &refused->named[refused->named_count];
 }
 
-void ft_refused_add(struct ft_refused *refused, uint32_t pid, enum ft_gap gap, const char *reason)
+void ft_refused_add(struct ft_refused *refused, uint32_t pid, enum ft_gap gap, const char *exe, const char *reason)
 {
     char path[32];
-    bool is_refused = gap == FT_GAP_NOT_ADMITTED;
+    bool is_refused = gap != FT_GAP_DAEMON_STOPPED;
     bool is_named = !is_refused || refused->refused_count < FT_REFUSED_NAMED_MAX;
     struct ft_refused_process *one = is_named ? new_named(refused) : NULL;
     if (!one) {
-        refused->more_count++;
+        *(gap == FT_GAP_NOT_ATTACHED ? &refused->unsent_count : &refused->more_count) += 1;
         return;
     }
     refused->named_count++;
@@ -41,14 +41,25 @@ void ft_refused_add(struct ft_refused *refused, uint32_t pid, enum ft_gap gap, c
     *one = (struct ft_refused_process){.pid = pid, .gap = gap, .reason = reason};
     snprintf(path, sizeof(path), "/proc/%u/exe", pid);
     if (readlink(path, one->exe, sizeof(one->exe) - 1) < 0)
-        one->exe[0] = '\0';
+        snprintf(one->exe, sizeof(one->exe), "%s", exe ? exe : "");
 }
 
 int64_t ft_refused_due_ns(const struct ft_refused *refused)
 {
     if (refused->named_count)
         return 0;
-    return refused->more_count ? refused->next_ns : INT64_MAX;
+    return refused->more_count || refused->unsent_count ? refused->next_ns : INT64_MAX;
+}
+
+static void put_more(struct ft_trace_writer *writer, enum ft_gap kind, uint64_t *count, int64_t now_ns)
+{
+    const struct ft_trace_gap gap = {.kind = (uint8_t)kind,
+                                     .count = *count,
+                                     .when_ns = now_ns,
+                                     .reason = FT_BYTES("more of them, not named one by one")};
+    if (*count)
+        ft_trace_writer_put_gap(writer, &gap);
+    *count = 0;
 }
 
 void ft_refused_put(struct ft_refused *refused, struct ft_trace_writer *writer, int64_t now_ns)
@@ -64,13 +75,9 @@ void ft_refused_put(struct ft_refused *refused, struct ft_trace_writer *writer, 
         ft_trace_writer_put_gap(writer, &gap);
     }
     refused->named_count = 0;
-    if (!refused->more_count)
+    if (!refused->more_count && !refused->unsent_count)
         return;
-    struct ft_trace_gap gap = {.kind = FT_GAP_NOT_ADMITTED,
-                               .count = refused->more_count,
-                               .when_ns = now_ns,
-                               .reason = FT_BYTES("more of them, not named one by one")};
-    ft_trace_writer_put_gap(writer, &gap);
-    refused->more_count = 0;
+    put_more(writer, FT_GAP_NOT_ADMITTED, &refused->more_count, now_ns);
+    put_more(writer, FT_GAP_NOT_ATTACHED, &refused->unsent_count, now_ns);
     refused->next_ns = now_ns + INTERVAL_NS;
 }

@@ -207,7 +207,7 @@ static void note_lost(struct ft_daemon *daemon, const struct ft_trace_reader *re
     const struct ft_trace_gap *gaps = ft_trace_reader_gaps(reader, &count);
     for (size_t i = 0; i < count; i++)
         if (gaps[i].kind == FT_GAP_DAEMON_STOPPED && gaps[i].pid)
-            ft_attached_note(&daemon->attached, gaps[i].pid, ft_clock_mono_ns());
+            ft_attached_note(&daemon->attached, gaps[i].pid, false, ft_clock_mono_ns());
 }
 
 void ft_successor_read_file(struct ft_successor *successor, struct ft_successor_chain *chain,
@@ -221,7 +221,7 @@ void ft_successor_read_file(struct ft_successor *successor, struct ft_successor_
     for (uint32_t id = 1; id <= readback->process_max; id++) {
         const struct ft_trace_process *record = ft_trace_reader_process(reader, id);
         if (record && is_newest)
-            ft_attached_note(&successor->daemon->attached, record->pid, ft_clock_mono_ns());
+            ft_attached_note(&successor->daemon->attached, record->pid, false, ft_clock_mono_ns());
         if (record && record->segment && !is_seen(chain, record->segment))
             go_on_with(successor, chain, readback, id);
     }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/unseen.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/stored_name.h"
 
@@ -19,17 +21,24 @@ static struct ft_job *job_of_stranger(struct ft_daemon *daemon, uint32_t uid, ui
     return ft_job_make(daemon, uid, &identity);
 }
 
+struct unseen {
+    uint32_t uid, pid;
+    enum ft_gap gap;
+    const char *exe; // as of ft_refused_add()
+    const char *reason;
+};
+
 // `job`: where it is known.
-static void note_unseen(struct ft_daemon *daemon, struct ft_job *job, uint32_t uid, uint32_t pid, enum ft_gap gap,
-                        const char *reason)
+static void note_unseen(struct ft_daemon *daemon, struct ft_job *job, const struct unseen *unseen)
 {
-    job = job ? job : ft_job_find(daemon, NULL, uid);
-    job = job ? job : job_of_stranger(daemon, uid, pid);
+    job = job ? job : ft_job_find(daemon, NULL, unseen->uid);
+    job = job ? job : job_of_stranger(daemon, unseen->uid, unseen->pid);
     if (!job)
         return;
-    ft_attached_note(&daemon->attached, pid, ft_clock_mono_ns()); // of its start nothing more is told: it is a gap once
+    // Of its start nothing more is told: it is a gap once.
+    ft_attached_note(&daemon->attached, unseen->pid, true, ft_clock_mono_ns());
     pthread_mutex_lock(&job->lock);
-    ft_refused_add(&job->refused, pid, gap, reason);
+    ft_refused_add(&job->refused, unseen->pid, unseen->gap, unseen->exe, unseen->reason);
     int64_t due_ns = ft_refused_due_ns(&job->refused);
     pthread_mutex_unlock(&job->lock);
     int64_t soon_ns = ft_clock_mono_ns() + daemon->config.poll_busy_ns;
@@ -38,7 +47,52 @@ static void note_unseen(struct ft_daemon *daemon, struct ft_job *job, uint32_t u
 
 void ft_unseen_note_refused(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const char *reason)
 {
-    note_unseen(daemon, NULL, uid, pid, FT_GAP_NOT_ADMITTED, reason);
+    const struct unseen unseen = {.uid = uid, .pid = pid, .gap = FT_GAP_NOT_ADMITTED, .reason = reason};
+    note_unseen(daemon, NULL, &unseen);
+}
+
+// What a workload manager's control group tells, of one that is there still; NULL: nothing.
+static struct ft_job *job_by_cgroup(struct ft_daemon *daemon, uint32_t uid, uint32_t pid)
+{
+    struct ft_identity identity;
+    if (daemon->config.private)
+        return NULL;
+    ft_process_identify_stranger(pid, &identity);
+    if (identity.source != FT_JOB_SOURCE_CGROUP)
+        return NULL;
+    struct ft_job *job = ft_job_find(daemon, identity.job, uid);
+    return job || ft_job_has_its_share(daemon, uid) ? job : ft_job_make(daemon, uid, &identity);
+}
+
+static void note_client(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, enum ft_gap gap,
+                        const struct ft_client *client, const char *reason)
+{
+    const struct unseen unseen = {.uid = uid, .pid = pid, .gap = gap, .exe = client->exe, .reason = reason};
+    if (client->is_program)
+        note_unseen(daemon, job_by_cgroup(daemon, uid, pid), &unseen);
+}
+
+void ft_unseen_note_closed(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const struct ft_client *client,
+                           const char *reason)
+{
+    note_client(daemon, uid, pid, FT_GAP_NOT_ADMITTED, client, reason);
+}
+
+// A process that ends gives up its memory, and so its executable, before its descriptors.
+static bool is_running(uint32_t pid)
+{
+    char path[32], exe[8];
+    snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+    return readlink(path, exe, sizeof(exe)) >= 0 || errno == EACCES;
+}
+
+void ft_unseen_note_silent(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, const struct ft_client *client)
+{
+    // A child that goes on is told by its parent's record, with what its parent knows.
+    bool is_left_to_parent = client->image != FT_IMAGE_EXEC && is_running(pid);
+    if (!is_left_to_parent)
+        note_client(daemon, uid, pid, FT_GAP_NOT_ATTACHED, client,
+                    "it had connected and did not send its memory: it was ended just then, or could not");
 }
 
 void ft_unseen_note_lost(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, uint64_t folder)
@@ -55,8 +109,12 @@ void ft_unseen_note_lost(struct ft_daemon *daemon, uint32_t uid, uint32_t pid, u
         if (folder && ft_stored_name_folder(name) == folder)
             found = job;
     }
-    note_unseen(daemon, found, uid, pid, FT_GAP_DAEMON_STOPPED,
-                "the daemon was killed when the process had attached and nobody held its memory yet");
+    const struct unseen unseen = {
+        .uid = uid,
+        .pid = pid,
+        .gap = FT_GAP_DAEMON_STOPPED,
+        .reason = "the daemon was killed when the process had attached and nobody held its memory yet"};
+    note_unseen(daemon, found, &unseen);
 }
 
 void ft_unseen_note_killed(struct ft_daemon *daemon)
@@ -64,5 +122,6 @@ void ft_unseen_note_killed(struct ft_daemon *daemon)
     static char reason[320]; // of the one private job
     const char *rest = "what it had not written, and what started before the next one listened, is lost";
     snprintf(reason, sizeof(reason), "flowtapd ended with %.200s: %s", daemon->config.killed_by, rest);
-    note_unseen(daemon, ft_job_get_private(daemon), geteuid(), 0, FT_GAP_DAEMON_STOPPED, reason);
+    const struct unseen unseen = {.uid = geteuid(), .gap = FT_GAP_DAEMON_STOPPED, .reason = reason};
+    note_unseen(daemon, ft_job_get_private(daemon), &unseen);
 }

@@ -7,6 +7,10 @@
  *   struct ft_attach, with one descriptor as SCM_RIGHTS: the segment, a memfd sealed with
  *   F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, of segment_bytes
  *
+ * Before it connects it binds its socket to an abstract name of its own (unix(7)), struct ft_client_name, which the daemon
+ * finds there also when the client was killed before it sent anything: such a process is a gap. Who has no such name and
+ * says nothing is no program of ours, and is told nowhere. Where the name cannot be had, the client goes on without.
+ *
  * A message of another size, magic or major version, with no or more than one descriptor, is refused and counted.
  *
  * With kind FT_MESSAGE_STATUS and no descriptor the same struct asks how the daemon does: the reply is one message
@@ -74,6 +78,15 @@ struct ft_attach {
     uint32_t flags;
 };
 
+/* Behind sun_family. All of it is a claim. */
+struct ft_client_name {
+    char magic[7]; /* FT_CLIENT_MAGIC: the zero of an abstract name, and what it begins with */
+    uint8_t image; /* enum ft_image */
+    uint64_t segment_id[2];
+    char exe[80]; /* the program's path, or its last component where that is too long; zeros behind it */
+};
+#define FT_CLIENT_MAGIC "\0FtCn1"
+
 #define FT_SOCKET_DEFAULT "/run/flowtap/flowtapd.sock"
 #define FT_POLICY_SUFFIX ".policy"
 #define FT_BACKLOG 4096
@@ -84,6 +97,7 @@ enum { FT_SOCKET_PATH_MAX = 100, FT_POLICY_BYTES_MAX = 4096, FT_STATUS_BYTES_MAX
 #define FT_SEGMENT_BYTES_MAX (UINT64_C(32) * 1024 * 1024)
 
 _Static_assert(sizeof(struct ft_attach) == 32, "attach message");
+_Static_assert(sizeof(struct ft_client_name) == 104, "fits in a sun_path");
 _Static_assert(sizeof(struct ft_refusal) == 8, "refusal");
 
 #endif

@@ -13,6 +13,34 @@ long ft_make_socket(void)
     return ft_sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
+/* The program's path from our own Hello, whose first item it is; its last component where it is too long. */
+static void copy_exe(struct ft_client_name *name)
+{
+    const struct ft_hello_item_head *item = (const void *)(ft_hello() + 1);
+    const char *path = (const char *)(item + 1);
+    size_t n = item->type == FT_HELLO_EXE && item->bytes <= FT_PATH_KEPT_BYTES ? item->bytes : 0, from = 0;
+    if (n > sizeof(name->exe))
+        for (size_t i = 0; i < n; i++)
+            from = path[i] == '/' ? i + 1 : from;
+    n -= from;
+    ft_copy(name->exe, path + from, n < sizeof(name->exe) ? n : sizeof(name->exe));
+}
+
+/* So that the daemon knows whom it has lost if we are killed before we have sent. It may be refused: then it does not. */
+static void name_socket(int fd, enum ft_image image)
+{
+    struct {
+        uint16_t family;
+        char name[sizeof(struct ft_client_name)];
+    } address = {.family = AF_UNIX};
+    struct ft_client_name name = {.magic = FT_CLIENT_MAGIC,
+                                  .image = (uint8_t)image,
+                                  .segment_id = {ft_process.segment_id[0], ft_process.segment_id[1]}};
+    copy_exe(&name);
+    ft_copy(address.name, (const char *)&name, sizeof(name));
+    ft_sys(SYS_bind, fd, &address, sizeof(address));
+}
+
 /* To a listener that is root's or our own user's; else -errno. */
 static long connect_socket(int fd)
 {
@@ -72,8 +100,9 @@ void ft_put_back_limit(const struct ft_raised *raised)
         ft_sys(SYS_prlimit64, 0, raised->resource, &raised->before, 0);
 }
 
-long ft_hand_over(int socket, int memfd, struct ft_raised *files)
+long ft_hand_over(int socket, int memfd, enum ft_image image, struct ft_raised *files)
 {
+    name_socket(socket, image);
     long error = connect_socket(socket);
     if (error != 0)
         return error;

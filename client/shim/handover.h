@@ -21,6 +21,6 @@ void ft_put_back_limit(const struct ft_raised *raised);
 long ft_make_socket(void);
 
 /* Connects and sends; the limits that an unprivileged sender can run into are raised for that time. */
-long ft_hand_over(int socket, int memfd, struct ft_raised *files);
+long ft_hand_over(int socket, int memfd, enum ft_image image, struct ft_raised *files);
 
 #endif

@@ -162,7 +162,7 @@ static long deliver(int memfd, int socket, enum ft_image image, struct ft_raised
         /* Release: whoever sees `ready` sees Hello and geometry. */
         __atomic_store_n(&ft_head()->ready, 1, __ATOMIC_RELEASE);
         FT_TEST_POINT(ready);
-        error = ft_hand_over(socket, memfd, files);
+        error = ft_hand_over(socket, memfd, image, files);
     }
     if (error != 0 && image == FT_IMAGE_EXEC) {
         ft_sys(SYS_munmap, ft_process.base, ft_process.bytes);

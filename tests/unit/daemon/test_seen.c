@@ -56,18 +56,21 @@ static void refused_processes_are_named_up_to_a_number_and_lost_ones_all(void **
     static struct ft_refused refused;
     assert_int_equal(ft_refused_due_ns(&refused), INT64_MAX);
     for (uint32_t pid = 1; pid <= FT_REFUSED_NAMED_MAX + 10; pid++)
-        ft_refused_add(&refused, pid, FT_GAP_NOT_ADMITTED, "why");
+        ft_refused_add(&refused, pid, FT_GAP_NOT_ADMITTED, NULL, "why");
     assert_int_equal(refused.named_count, FT_REFUSED_NAMED_MAX);
     assert_int_equal(refused.more_count, 10);
     assert_int_equal(ft_refused_due_ns(&refused), 0);
     for (uint32_t pid = 1; pid <= 100; pid++)
-        ft_refused_add(&refused, pid, FT_GAP_DAEMON_STOPPED, "lost");
+        ft_refused_add(&refused, pid, FT_GAP_DAEMON_STOPPED, NULL, "lost");
     assert_int_equal(refused.named_count, FT_REFUSED_NAMED_MAX + 100);
     refused.named_count = 0; // written
     refused.next_ns = 5;
     assert_int_equal(ft_refused_due_ns(&refused), 5);
-    ft_refused_add(&refused, 1, FT_GAP_NOT_ADMITTED, "why");
+    ft_refused_add(&refused, 1, FT_GAP_NOT_ADMITTED, NULL, "why");
     assert_int_equal(refused.more_count, 11);
+    ft_refused_add(&refused, 1, FT_GAP_NOT_ATTACHED, NULL, "why");
+    assert_int_equal(refused.more_count, 11);
+    assert_int_equal(refused.unsent_count, 1);
     ft_refused_fini(&refused);
 }
 
