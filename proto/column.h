@@ -112,10 +112,26 @@ int ft_column_encode(struct ft_column_encoder *encoder, const uint64_t *numbers,
 struct ft_column_decoder *ft_column_decoder_create(void);
 void ft_column_decoder_destroy(struct ft_column_decoder *decoder);
 
-// Numbers of a column from its head->stored bytes, all untrusted. 0, -EBADMSG
-// where they are not exactly `count` (at most FT_COLUMN_ROWS_MAX), or -ENOMEM.
-int ft_column_decode(struct ft_column_decoder *decoder, const struct ft_column_head *head, const uint8_t *stored,
-                     size_t count, uint64_t *numbers);
+// A column as it is stored, in head->stored bytes, and where its `count` numbers go:
+// to `numbers`, or, where it is not NULL, to `narrow`, whose items have `bits` bits
+// (8, 16 or 32) and are at most `limit`, all bits below its highest set; `numbers`
+// then holds anything.
+struct ft_column_job {
+    const struct ft_column_head *head;
+    const uint8_t *stored;
+    size_t count;
+    uint64_t *numbers;
+    void *narrow;
+    unsigned bits;
+    uint32_t limit;
+};
+
+// Columns that are decoded together take less time than one after the other.
+#define FT_COLUMN_JOBS 2U
+
+// Numbers of so many columns (at most FT_COLUMN_JOBS), all untrusted. 0, or -EBADMSG
+// where one's are not exactly `count` (at most FT_COLUMN_ROWS_MAX), or too large.
+int ft_column_decode(struct ft_column_decoder *decoder, const struct ft_column_job *jobs, size_t job_count);
 
 // Bytes of a column before zlib.
 static inline size_t ft_column_raw_bytes(const struct ft_column_head *head, size_t count)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "proto/column.h"
 
+#include "proto/inflate.h"
+
 #include <endian.h>
-#include <zlib.h>
+
+_Static_assert(FT_COLUMN_JOBS == FT_INFLATE_STREAMS, "columns that are inflated together");
 
 struct ft_column_decoder {
-    bool is_ready;
-    z_stream stream;
-    uint8_t *raw; // FT_COLUMN_RAW_MAX bytes
+    struct ft_inflater *inflater;
+    uint8_t *raw[FT_COLUMN_JOBS]; // FT_COLUMN_RAW_MAX bytes each
 };
 
 struct ft_column_decoder *ft_column_decoder_create(void)
@@ -16,15 +18,15 @@ struct ft_column_decoder *ft_column_decoder_create(void)
 
     if (!decoder)
         return NULL;
+    decoder->inflater = ft_inflater_create();
     // Untouched pages cost nothing: most columns are much shorter.
-    decoder->raw = malloc(FT_COLUMN_RAW_MAX);
-    if (!decoder->raw || inflateInit(&decoder->stream) != Z_OK) {
-        free(decoder->raw);
-        free(decoder);
+    decoder->raw[0] = malloc(FT_COLUMN_JOBS * FT_COLUMN_RAW_MAX);
+    if (!decoder->raw[0] || !decoder->inflater) {
+        ft_column_decoder_destroy(decoder);
         return NULL;
     }
-    // The frame's crc holds already: zlib need not sum the bytes once more.
-    inflateValidate(&decoder->stream, 0);
+    for (size_t i = 1; i < FT_COLUMN_JOBS; i++)
+        decoder->raw[i] = decoder->raw[0] + i * FT_COLUMN_RAW_MAX;
     return decoder;
 }
 
@@ -32,28 +34,9 @@ void ft_column_decoder_destroy(struct ft_column_decoder *decoder)
 {
     if (!decoder)
         return;
-    inflateEnd(&decoder->stream);
-    free(decoder->raw);
+    ft_inflater_destroy(decoder->inflater);
+    free(decoder->raw[0]);
     free(decoder);
-}
-
-// Exactly `raw` bytes must come of exactly `stored` ones: a stream that would
-// give more stops there.
-static int inflate_exactly(struct ft_column_decoder *decoder, const uint8_t *stored, size_t stored_len, size_t raw)
-{
-    z_stream *stream = &decoder->stream;
-    int rc;
-
-    if (inflateReset(stream) != Z_OK)
-        return -EBADMSG;
-    stream->next_in = (Bytef *)stored;
-    stream->avail_in = (uInt)stored_len;
-    stream->next_out = decoder->raw;
-    stream->avail_out = (uInt)raw;
-    rc = inflate(stream, Z_FINISH);
-    if (rc == Z_MEM_ERROR)
-        return -ENOMEM;
-    return rc == Z_STREAM_END && stream->avail_in == 0 && stream->avail_out == 0 ? 0 : -EBADMSG;
 }
 
 static uint64_t get_le64(const uint8_t *bytes)
@@ -130,31 +113,115 @@ static int put_wide(const uint8_t *raw, const struct ft_column_head *head, size_
     return used == head->wide ? 0 : -EBADMSG;
 }
 
-int ft_column_decode(struct ft_column_decoder *decoder, const struct ft_column_head *head, const uint8_t *stored,
-                     size_t count, uint64_t *numbers)
-{
-    const uint8_t *raw = stored;
-    size_t raw_bytes;
-    int rc;
+// Planes to numbers of fewer bits, in loops for vector instructions; of the numbers
+// before they are made narrow, the bits of all.
+#define NARROW(type)                                                                                    \
+    static inline __attribute__((always_inline)) uint32_t join_##type(                                  \
+        const uint8_t *restrict raw, unsigned planes, uint32_t value, size_t count, type *restrict out) \
+    {                                                                                                   \
+        uint32_t all = 0;                                                                               \
+                                                                                                        \
+        for (size_t i = 0; i < count; i++) {                                                            \
+            uint32_t number = value + (planes == 0   ? 0                                                \
+                                       : planes == 1 ? raw[i]                                           \
+                                                     : raw[i] | (uint32_t)raw[count + i] << 8);         \
+                                                                                                        \
+            all |= number;                                                                              \
+            out[i] = (type)number;                                                                      \
+        }                                                                                               \
+        return all;                                                                                     \
+    }                                                                                                   \
+    static uint32_t put_##type(const struct ft_column_job *job, const uint8_t *raw)                     \
+    {                                                                                                   \
+        uint32_t value = (uint32_t)job->head->value;                                                    \
+                                                                                                        \
+        if (job->head->planes == 0)                                                                     \
+            return join_##type(raw, 0, value, job->count, job->narrow);                                 \
+        return job->head->planes == 1 ? join_##type(raw, 1, value, job->count, job->narrow)             \
+                                      : join_##type(raw, 2, value, job->count, job->narrow);            \
+    }                                                                                                   \
+    static uint64_t shorten_##type(const struct ft_column_job *job)                                     \
+    {                                                                                                   \
+        type *out = job->narrow;                                                                        \
+        uint64_t all = 0;                                                                               \
+                                                                                                        \
+        for (size_t i = 0; i < job->count; i++) {                                                       \
+            all |= job->numbers[i];                                                                     \
+            out[i] = (type)job->numbers[i];                                                             \
+        }                                                                                               \
+        return all;                                                                                     \
+    }
+NARROW(uint8_t)
+NARROW(uint16_t)
+NARROW(uint32_t)
 
-    if (count > FT_COLUMN_ROWS_MAX || head->planes > 8 || head->wide > count)
+static int check(const struct ft_column_job *job)
+{
+    const struct ft_column_head *head = job->head;
+
+    if (job->count > FT_COLUMN_ROWS_MAX || head->planes > 8 || head->wide > job->count)
         return -EBADMSG;
-    if (head->planes == 0) {
-        if (head->stored || head->wide)
-            return -EBADMSG;
-        for (size_t i = 0; i < count; i++)
-            numbers[i] = head->value;
+    if (head->planes == 0)
+        return head->stored || head->wide ? -EBADMSG : 0;
+    return head->is_zlib || head->stored == ft_column_raw_bytes(head, job->count) ? 0 : -EBADMSG;
+}
+
+static int put_numbers(const struct ft_column_job *job, const uint8_t *raw)
+{
+    if (job->head->planes == 0) {
+        for (size_t i = 0; i < job->count; i++)
+            job->numbers[i] = job->head->value;
         return 0;
     }
-    raw_bytes = ft_column_raw_bytes(head, count);
-    if (head->is_zlib) {
-        rc = inflate_exactly(decoder, stored, head->stored, raw_bytes);
-        if (rc)
-            return rc;
-        raw = decoder->raw;
-    } else if (head->stored != raw_bytes) {
-        return -EBADMSG;
+    join_planes(raw, job->head, job->count, job->numbers);
+    return put_wide(raw, job->head, job->count, job->numbers);
+}
+
+// Whether no number is in need of more than 32 bits on the way.
+static bool is_narrow(const struct ft_column_head *head)
+{
+    return head->planes <= 2 && !head->is_zigzag && !head->wide && head->value <= INT32_MAX;
+}
+
+static int put_narrow(const struct ft_column_job *job, const uint8_t *raw)
+{
+    uint64_t all;
+    int rc;
+
+    if (is_narrow(job->head)) {
+        rc = job->head->planes ? put_wide(raw, job->head, job->count, NULL) : 0;
+        all = job->bits == 8    ? put_uint8_t(job, raw)
+              : job->bits == 16 ? put_uint16_t(job, raw)
+                                : put_uint32_t(job, raw);
+    } else {
+        rc = put_numbers(job, raw);
+        all = job->bits == 8 ? shorten_uint8_t(job) : job->bits == 16 ? shorten_uint16_t(job) : shorten_uint32_t(job);
     }
-    join_planes(raw, head, count, numbers);
-    return put_wide(raw, head, count, numbers);
+    return rc ? rc : all > job->limit ? -EBADMSG : 0;
+}
+
+int ft_column_decode(struct ft_column_decoder *decoder, const struct ft_column_job *jobs, size_t job_count)
+{
+    struct ft_inflate_stream streams[FT_COLUMN_JOBS] = {{0}};
+    size_t stream_count = 0;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < job_count; i++) {
+        const struct ft_column_head *head = jobs[i].head;
+
+        rc = check(&jobs[i]);
+        if (rc == 0 && head->planes && head->is_zlib)
+            streams[stream_count++] = (struct ft_inflate_stream){.bytes = jobs[i].stored,
+                                                                 .len = head->stored,
+                                                                 .out = decoder->raw[i],
+                                                                 .out_len = ft_column_raw_bytes(head, jobs[i].count)};
+    }
+    if (rc == 0)
+        rc = ft_inflate(decoder->inflater, streams, stream_count);
+    for (size_t i = 0; rc == 0 && i < job_count; i++) {
+        const uint8_t *raw = jobs[i].head->is_zlib ? decoder->raw[i] : jobs[i].stored;
+
+        rc = jobs[i].narrow ? put_narrow(&jobs[i], raw) : put_numbers(&jobs[i], raw);
+    }
+    return rc;
 }

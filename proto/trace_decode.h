@@ -18,10 +18,10 @@ struct ft_trace_decoder {
     struct ft_buffer aggregates;
     struct ft_buffer ranges;
     struct ft_buffer problems;
-    uint8_t *memory;   // all arrays below, each for FT_TRACE_BLOCK_ROWS_MAX rows; untouched pages cost nothing
-    uint64_t *numbers; // one column as it is decoded
-    uint64_t *grouped; // one that is by call
-    uint64_t *told[FT_COLUMN_END]; // values of SIZE ... FD
+    uint8_t *memory; // all arrays below, each for FT_TRACE_BLOCK_ROWS_MAX rows; untouched pages cost nothing
+    uint64_t *numbers[FT_COLUMN_JOBS]; // columns as they are decoded
+    uint64_t *grouped[FT_COLUMN_JOBS]; // those that are by call
+    uint64_t *told[FT_COLUMN_END];     // values of SIZE ... FD
     struct ft_run *runs;
     uint16_t *shapes;
 #define FT_DECODER_ARRAY(type, name) type *name;
@@ -42,13 +42,11 @@ struct ft_decode {
     uint32_t first_of_call[FT_TRACE_CALL_MAX];  // where its numbers begin in a column that is by call
 };
 
-// One column's `count` numbers into `out` (trace_decode_columns.c).
-int ft_decode_numbers(const struct ft_decode *decode, enum ft_column kind, size_t count, uint64_t *out);
-// The columns with a number for each row that `mask` asks for. Called with FT_COL_CALL and FT_COL_FILE where shapes
-// follow.
+// `count` numbers of a column into `out` (trace_decode_columns.c).
+struct ft_column_job ft_decode_job(const struct ft_decode *decode, enum ft_column kind, size_t count, uint64_t *out);
+// The columns with a number for each row that `mask` asks for, and the decoder's shapes where it asks for what they
+// tell: with FT_COL_CALL and FT_COL_FILE then.
 int ft_decode_dense(struct ft_decode *decode, uint32_t mask, struct ft_rows *out);
-// Shapes, into the decoder's array.
-int ft_decode_shapes(const struct ft_decode *decode);
 // Arguments (trace_decode_args.c).
 int ft_decode_args(const struct ft_decode *decode, struct ft_rows *out);
 // FILE2 alone, which is cheap.

@@ -7,13 +7,15 @@
 static int64_t decode_counts(const struct ft_decode *decode)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
+    const uint64_t *numbers = decoder->numbers[0];
+    struct ft_column_job job = ft_decode_job(decode, FT_COLUMN_ARGS, decode->rows, decoder->numbers[0]);
     uint64_t total = 0;
-    int rc = ft_decode_numbers(decode, FT_COLUMN_ARGS, decode->rows, decoder->numbers);
+    int rc = ft_column_decode(decoder->columns, &job, 1);
 
     if (rc)
         return rc;
     for (size_t i = 0; i < decode->rows; i++) {
-        uint64_t count = decoder->numbers[i];
+        uint64_t count = numbers[i];
 
         if (count > FT_EVENT_ARGS_MAX || count > FT_COLUMN_ROWS_MAX - total)
             return -EBADMSG;
@@ -27,6 +29,7 @@ static int64_t decode_counts(const struct ft_decode *decode)
 int ft_decode_args(const struct ft_decode *decode, struct ft_rows *out)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
+    struct ft_column_job jobs[2];
     int64_t total;
     int rc;
 
@@ -39,14 +42,14 @@ int ft_decode_args(const struct ft_decode *decode, struct ft_rows *out)
     total = decode_counts(decode);
     if (total < 0)
         return (int)total;
-    rc = ft_decode_numbers(decode, FT_COLUMN_ARG_KEY, (size_t)total, decoder->numbers);
-    if (rc == 0)
-        rc = ft_decode_numbers(decode, FT_COLUMN_ARG_VALUE, (size_t)total, decoder->grouped);
+    jobs[0] = ft_decode_job(decode, FT_COLUMN_ARG_KEY, (size_t)total, decoder->numbers[0]);
+    jobs[1] = ft_decode_job(decode, FT_COLUMN_ARG_VALUE, (size_t)total, decoder->numbers[1]);
+    rc = ft_column_decode(decoder->columns, jobs, 2);
     if (rc)
         return rc;
     for (size_t i = 0; i < (size_t)total; i++) {
-        uint64_t key = decoder->numbers[i] >> FT_COLUMN_ARG_TYPE_BITS, value = decoder->grouped[i];
-        uint8_t type = decoder->numbers[i] & ((1 << FT_COLUMN_ARG_TYPE_BITS) - 1);
+        uint64_t key = decoder->numbers[0][i] >> FT_COLUMN_ARG_TYPE_BITS, value = decoder->numbers[1][i];
+        uint8_t type = decoder->numbers[0][i] & ((1 << FT_COLUMN_ARG_TYPE_BITS) - 1);
 
         if (key > UINT32_MAX || (type == FT_ARG_TEXT && value > UINT32_MAX))
             return -EBADMSG;

@@ -3,27 +3,37 @@
 
 #include <errno.h>
 
-int ft_decode_numbers(const struct ft_decode *decode, enum ft_column kind, size_t count, uint64_t *out)
+struct ft_column_job ft_decode_job(const struct ft_decode *decode, enum ft_column kind, size_t count, uint64_t *out)
 {
-    return ft_column_decode(decode->decoder->columns, &decode->heads[kind], decode->stored[kind], count, out);
+    return (struct ft_column_job){
+        .head = &decode->heads[kind], .stored = decode->stored[kind], .count = count, .numbers = out};
 }
 
-// The same with a number for each row, back in order of rows.
-static int decode_rows(const struct ft_decode *decode, enum ft_column kind, uint64_t *out)
+// A column with a number for each row, as items of `bits` bits.
+static struct ft_column_job narrow_job(const struct ft_decode *decode, enum ft_column kind, uint64_t *numbers,
+                                       unsigned bits, uint32_t limit, void *out)
 {
-    struct ft_trace_decoder *decoder = decode->decoder;
-    bool is_by_call = decode->heads[kind].is_by_call;
-    const uint16_t *call = decode->call;
-    uint32_t next[FT_TRACE_CALL_MAX];
-    int rc = ft_decode_numbers(decode, kind, decode->rows, is_by_call ? decoder->grouped : out);
+    struct ft_column_job job = ft_decode_job(decode, kind, decode->rows, numbers);
 
-    if (rc || !is_by_call)
-        return rc;
-    memcpy(next, decode->first_of_call, sizeof(next));
-    for (size_t i = 0; i < decode->rows; i++)
-        out[i] = decoder->grouped[next[call[i]]++];
-    return 0;
+    job.narrow = out;
+    job.bits = bits;
+    job.limit = limit;
+    return job;
 }
+
+// Items that are by call back in order of rows.
+#define UNGROUP(type)                                                                          \
+    static void ungroup_##type(const struct ft_decode *decode, const type *grouped, type *out) \
+    {                                                                                          \
+        const uint16_t *call = decode->call;                                                   \
+        uint32_t next[FT_TRACE_CALL_MAX];                                                      \
+                                                                                               \
+        memcpy(next, decode->first_of_call, sizeof(next));                                     \
+        for (size_t i = 0; i < decode->rows; i++)                                              \
+            out[i] = grouped[next[call[i]]++];                                                 \
+    }
+UNGROUP(uint16_t)
+UNGROUP(uint64_t)
 
 // Where the numbers of each call begin in columns that are by call.
 static void count_calls(struct ft_decode *decode)
@@ -41,23 +51,34 @@ static void count_calls(struct ft_decode *decode)
     }
 }
 
-static bool is_absent(const struct ft_decode *decode, enum ft_column kind)
+static bool is_absent(const struct ft_column_head *head)
 {
-    return decode->heads[kind].planes == 0 && decode->heads[kind].value == 0;
+    return head->planes == 0 && head->value == 0;
 }
 
 // START and DUR: sums along each run. DUR is decoded for START's sake too.
-static int decode_times(const struct ft_decode *decode)
+static int decode_times(const struct ft_decode *decode, bool with_start)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
     const Flowtap__Block *block = decode->block;
+    static const enum ft_column kinds[] = {FT_COLUMN_DUR, FT_COLUMN_START};
     uint64_t *dur = (uint64_t *)decoder->dur_ns, *start = (uint64_t *)decoder->start_ns, wrong = 0;
-    int rc = decode_rows(decode, FT_COLUMN_DUR, dur);
+    uint64_t *outs[] = {dur, start};
+    struct ft_column_job jobs[2];
+    size_t count = with_start ? 2 : 1;
+    int rc;
 
-    if (rc == 0)
-        rc = decode_rows(decode, FT_COLUMN_START, start);
+    for (size_t i = 0; i < count; i++)
+        jobs[i] = ft_decode_job(decode, kinds[i], decode->rows,
+                                decode->heads[kinds[i]].is_by_call ? decoder->grouped[i] : outs[i]);
+    rc = ft_column_decode(decoder->columns, jobs, count);
     if (rc)
         return rc;
+    for (size_t i = 0; i < count; i++)
+        if (decode->heads[kinds[i]].is_by_call)
+            ungroup_uint64_t(decode, decoder->grouped[i], outs[i]);
+    if (!with_start)
+        return 0;
     for (size_t run = 0, i = 0; run < block->n_run_rows; run++) {
         uint64_t end = (uint64_t)block->start_ns + block->run_start[run];
 
@@ -71,54 +92,26 @@ static int decode_times(const struct ft_decode *decode)
     return wrong >= (uint64_t)FT_TIME_LIMIT_NS ? -EBADMSG : 0;
 }
 
-// Columns of 8, 16 and 32 bits; larger numbers make no sense.
-#define DECODE_NARROW(type, bits)                                                                                \
-    static int decode_##type(const struct ft_decode *decode, enum ft_column kind, uint64_t limit, type##_t *out, \
-                             const type##_t **column)                                                            \
-    {                                                                                                            \
-        const uint64_t *numbers = decode->decoder->numbers;                                                      \
-        uint64_t all = 0;                                                                                        \
-        int rc;                                                                                                  \
-                                                                                                                 \
-        *column = out;                                                                                           \
-        if (is_absent(decode, kind)) {                                                                           \
-            *column = decode->decoder->zeros;                                                                    \
-            return 0;                                                                                            \
-        }                                                                                                        \
-        rc = decode_rows(decode, kind, decode->decoder->numbers);                                                \
-        for (size_t i = 0; rc == 0 && i < decode->rows; i++) {                                                   \
-            out[i] = (type##_t)numbers[i];                                                                       \
-            all |= numbers[i];                                                                                   \
-        }                                                                                                        \
-        return rc ? rc : all > limit ? -EBADMSG : 0;                                                             \
-    }
-DECODE_NARROW(uint8, 8)
-DECODE_NARROW(uint16, 16)
-DECODE_NARROW(uint32, 32)
-
-int ft_decode_shapes(const struct ft_decode *decode)
+// FILE, and SHAPE where its values are asked for.
+static int decode_file(const struct ft_decode *decode, bool with_shapes)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
-    int rc = decode_rows(decode, FT_COLUMN_SHAPE, decoder->numbers);
-    uint64_t all = 0;
-
-    for (size_t i = 0; rc == 0 && i < decode->rows; i++) {
-        decoder->shapes[i] = (uint16_t)decoder->numbers[i];
-        all |= decoder->numbers[i];
-    }
-    return rc ? rc : all > UINT16_MAX ? -EBADMSG : 0;
-}
-
-static int decode_file(const struct ft_decode *decode)
-{
     const Flowtap__Block *block = decode->block;
-    uint64_t *numbers = decode->decoder->numbers, all = 0;
+    bool is_by_call = with_shapes && decode->heads[FT_COLUMN_SHAPE].is_by_call;
+    uint16_t *grouped = (uint16_t *)decoder->grouped[1];
+    const uint64_t *numbers = decoder->numbers[0];
     struct ft_recent_files recent = {0};
-    uint32_t *file = decode->decoder->file;
-    int rc = decode_rows(decode, FT_COLUMN_FILE, numbers);
+    uint32_t *file = decoder->file;
+    uint64_t all = 0;
+    struct ft_column_job jobs[] = {ft_decode_job(decode, FT_COLUMN_FILE, decode->rows, decoder->numbers[0]),
+                                   narrow_job(decode, FT_COLUMN_SHAPE, decoder->numbers[1], 16, UINT16_MAX,
+                                              is_by_call ? grouped : decoder->shapes)};
+    int rc = ft_column_decode(decoder->columns, jobs, with_shapes ? 2 : 1);
 
     if (rc)
         return rc;
+    if (is_by_call)
+        ungroup_uint16_t(decode, grouped, decoder->shapes);
     for (size_t run = 0, i = 0; run < block->n_run_rows; run++) {
         ft_recent_files_begin_run(&recent);
         for (size_t last = i + block->run_rows[run]; i < last; i++) {
@@ -131,13 +124,67 @@ static int decode_file(const struct ft_decode *decode)
     return all > UINT32_MAX ? -EBADMSG : 0;
 }
 
+// Zeros are there for all columns that are absent.
+static const void *items_of(const struct ft_decode *decode, enum ft_column kind, const void *items)
+{
+    return is_absent(&decode->heads[kind]) ? decode->decoder->zeros : items;
+}
+
+// At most two columns of narrow items.
+static int decode_narrow(const struct ft_decode *decode, const struct ft_column_job *wanted, size_t count)
+{
+    struct ft_column_job jobs[FT_COLUMN_JOBS];
+    size_t job_count = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!is_absent(wanted[i].head))
+            jobs[job_count++] = wanted[i];
+    return ft_column_decode(decode->decoder->columns, jobs, job_count);
+}
+
 static int decode_call(const struct ft_decode *decode, struct ft_rows *out)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
-    int rc = decode_uint16(decode, FT_COLUMN_CALL, FT_TRACE_CALL_MAX - 1, decoder->call, &out->call);
-
     // Kinds of a newer format are passed on: unknown kinds are the caller's to skip.
-    return rc ? rc : decode_uint8(decode, FT_COLUMN_KIND, UINT8_MAX, decoder->kind, &out->kind);
+    const struct ft_column_job jobs[] = {
+        narrow_job(decode, FT_COLUMN_CALL, decoder->numbers[0], 16, FT_TRACE_CALL_MAX - 1, decoder->call),
+        narrow_job(decode, FT_COLUMN_KIND, decoder->numbers[1], 8, UINT8_MAX, decoder->kind)};
+
+    out->call = items_of(decode, FT_COLUMN_CALL, decoder->call);
+    out->kind = items_of(decode, FT_COLUMN_KIND, decoder->kind);
+    return decode_narrow(decode, jobs, 2);
+}
+
+static int decode_names(const struct ft_decode *decode, struct ft_rows *out)
+{
+    struct ft_trace_decoder *decoder = decode->decoder;
+    const struct ft_column_job jobs[] = {
+        narrow_job(decode, FT_COLUMN_NAME, decoder->numbers[0], 32, UINT32_MAX, decoder->name),
+        narrow_job(decode, FT_COLUMN_CATEGORY, decoder->numbers[1], 32, UINT32_MAX, decoder->category)};
+
+    out->name = items_of(decode, FT_COLUMN_NAME, decoder->name);
+    out->category = items_of(decode, FT_COLUMN_CATEGORY, decoder->category);
+    return decode_narrow(decode, jobs, 2);
+}
+
+static int decode_context(const struct ft_decode *decode, struct ft_rows *out)
+{
+    struct ft_trace_decoder *decoder = decode->decoder;
+    const struct ft_column_job job =
+        narrow_job(decode, FT_COLUMN_CONTEXT, decoder->numbers[0], 32, UINT32_MAX, decoder->context);
+
+    out->context = items_of(decode, FT_COLUMN_CONTEXT, decoder->context);
+    return decode_narrow(decode, &job, 1);
+}
+
+static int decode_flags(const struct ft_decode *decode, struct ft_rows *out)
+{
+    struct ft_trace_decoder *decoder = decode->decoder;
+    const struct ft_column_job job =
+        narrow_job(decode, FT_COLUMN_FLAGS, decoder->numbers[0], 16, UINT16_MAX, decoder->flags);
+
+    out->flags = items_of(decode, FT_COLUMN_FLAGS, decoder->flags);
+    return decode_narrow(decode, &job, 1);
 }
 
 static bool has_columns_by_call(const struct ft_decode *decode)
@@ -147,6 +194,12 @@ static bool has_columns_by_call(const struct ft_decode *decode)
     for (int kind = 1; kind < FT_COLUMN_END; kind++)
         has |= decode->heads[kind].is_by_call;
     return has;
+}
+
+// Whether something is asked for that shapes tell; FILE2 alone is most often absent.
+static bool needs_shapes(const struct ft_decode *decode, uint32_t mask)
+{
+    return mask & FT_COL_SHAPED & ~(uint32_t)FT_COL_FILE2 || (mask & FT_COL_FILE2 && decode->stored[FT_COLUMN_FILE2]);
 }
 
 int ft_decode_dense(struct ft_decode *decode, uint32_t mask, struct ft_rows *out)
@@ -164,22 +217,19 @@ int ft_decode_dense(struct ft_decode *decode, uint32_t mask, struct ft_rows *out
     if (is_by_call)
         count_calls(decode);
     if (mask & (FT_COL_START | FT_COL_DUR)) {
-        rc = mask & FT_COL_START ? decode_times(decode)
-                                 : decode_rows(decode, FT_COLUMN_DUR, (uint64_t *)decoder->dur_ns);
+        rc = decode_times(decode, mask & FT_COL_START);
         out->start_ns = mask & FT_COL_START ? decoder->start_ns : NULL;
         out->dur_ns = mask & FT_COL_DUR ? decoder->dur_ns : NULL;
     }
     if (rc == 0 && mask & FT_COL_FILE) {
-        rc = decode_file(decode);
+        rc = decode_file(decode, needs_shapes(decode, mask));
         out->file = decoder->file;
     }
     if (rc == 0 && mask & FT_COL_CONTEXT)
-        rc = decode_uint32(decode, FT_COLUMN_CONTEXT, UINT32_MAX, decoder->context, &out->context);
+        rc = decode_context(decode, out);
     if (rc == 0 && mask & FT_COL_NAME)
-        rc = decode_uint32(decode, FT_COLUMN_NAME, UINT32_MAX, decoder->name, &out->name);
-    if (rc == 0 && mask & FT_COL_NAME)
-        rc = decode_uint32(decode, FT_COLUMN_CATEGORY, UINT32_MAX, decoder->category, &out->category);
+        rc = decode_names(decode, out);
     if (rc == 0 && mask & FT_COL_FLAGS)
-        rc = decode_uint16(decode, FT_COLUMN_FLAGS, UINT16_MAX, decoder->flags, &out->flags);
+        rc = decode_flags(decode, out);
     return rc;
 }

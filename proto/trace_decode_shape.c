@@ -50,47 +50,54 @@ static size_t count_told(const uint16_t *shapes, size_t rows, uint16_t mask, uin
     return count;
 }
 
-// Decodes a column of told values, as many as the shapes say. Without the column
-// all of them are 0.
-static int decode_told_column(const struct ft_decode *decode, size_t k, const uint64_t **out)
+// A column of told values, as many as the shapes say.
+static struct ft_column_job told_job(const struct ft_decode *decode, size_t k)
 {
     enum ft_column column = shaped[k].column;
     uint16_t mask = (uint16_t)(shaped[k].mask << shaped[k].at), told = (uint16_t)(shaped[k].told << shaped[k].at);
 
-    *out = decode->decoder->zeros;
-    if (!decode->stored[column])
-        return 0;
-    *out = decode->decoder->told[column];
-    return ft_decode_numbers(decode, column, count_told(decode->decoder->shapes, decode->rows, mask, told),
-                             decode->decoder->told[column]);
+    return ft_decode_job(decode, column, count_told(decode->decoder->shapes, decode->rows, mask, told),
+                         decode->decoder->told[column]);
 }
 
+// Without the column all of its values are 0.
 static int decode_told(const struct ft_decode *decode, unsigned fields, struct told *told)
 {
     const uint64_t **out[SHAPED_COUNT] = {&told->size, &told->offset, &told->result, &told->bytes,
                                           &told->arg,  &told->err,    &told->file2,  &told->fd};
+    struct ft_column_job jobs[FT_COLUMN_JOBS];
+    size_t count = 0;
     int rc = 0;
 
     for (size_t k = 0; rc == 0 && k < SHAPED_COUNT; k++) {
-        if ((shaped[k].fields & ~fields) == 0)
-            rc = decode_told_column(decode, k, out[k]);
+        enum ft_column column = shaped[k].column;
+
+        if (shaped[k].fields & ~fields)
+            continue;
+        *out[k] = decode->stored[column] ? decode->decoder->told[column] : decode->decoder->zeros;
+        if (decode->stored[column])
+            jobs[count++] = told_job(decode, k);
+        if (count == FT_COLUMN_JOBS) {
+            rc = ft_column_decode(decode->decoder->columns, jobs, count);
+            count = 0;
+        }
     }
-    return rc;
+    return rc ? rc : ft_column_decode(decode->decoder->columns, jobs, count);
 }
 
 int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
-    const uint64_t *told = NULL;
+    const uint64_t *told = decoder->told[FT_COLUMN_FILE2];
+    struct ft_column_job job;
     int rc;
 
     if (!decode->stored[FT_COLUMN_FILE2]) {
         out->file2 = decoder->zeros;
         return 0;
     }
-    rc = ft_decode_shapes(decode);
-    if (rc == 0)
-        rc = decode_told_column(decode, FILE2_SHAPED, &told);
+    job = told_job(decode, FILE2_SHAPED);
+    rc = ft_column_decode(decoder->columns, &job, 1);
     if (rc)
         return rc;
     for (size_t i = 0; i < decode->rows; i++) {
@@ -333,11 +340,9 @@ int ft_decode_shaped(const struct ft_decode *decode, uint32_t mask, struct ft_ro
 {
     struct ft_trace_decoder *decoder = decode->decoder;
     unsigned fields = fields_of_mask(mask);
-    int rc = ft_decode_shapes(decode);
     struct told told;
+    int rc;
 
-    if (rc)
-        return rc;
     // A result that is asked for may be told by either.
     fields = fields & WITH_VALUES ? WITH_ALL : fields | fields_of_results(decode);
     fields = (fields & ~(unsigned)WITH_OFFSET) ? WITH_ALL : fields;

@@ -9,8 +9,10 @@
 
 // The arrays of a decoder, the wider ones first; the rows' own follow them.
 #define ARRAYS(X)             \
-    X(numbers)                \
-    X(grouped)                \
+    X(numbers[0])             \
+    X(numbers[1])             \
+    X(grouped[0])             \
+    X(grouped[1])             \
     X(told[FT_COLUMN_SIZE])   \
     X(told[FT_COLUMN_OFFSET]) \
     X(told[FT_COLUMN_RESULT]) \

@@ -3,6 +3,43 @@
 #include "proto/column.h"
 #include "trace_make.h"
 
+static int decode(struct ft_column_decoder *decoder, const struct ft_column_head *head, const uint8_t *stored,
+                  size_t count, uint64_t *numbers)
+{
+    struct ft_column_job job = {.head = head, .stored = stored, .count = count, .numbers = numbers};
+
+    return ft_column_decode(decoder, &job, 1);
+}
+
+// As items of so many bits, which are the same numbers, or none where one does not fit.
+static void decode_narrow(struct ft_column_decoder *decoder, const struct ft_column_head *head, const uint8_t *stored,
+                          const uint64_t *numbers, size_t count)
+{
+    uint64_t *scratch = malloc(count * sizeof(*scratch));
+    void *items = malloc(count * sizeof(uint32_t));
+
+    for (unsigned bits = 8; bits <= 32; bits *= 2) {
+        uint32_t limit = UINT32_MAX >> (32 - bits), lower = limit >> 3;
+        struct ft_column_job job = {
+            .head = head, .stored = stored, .count = count, .numbers = scratch, .narrow = items, .bits = bits};
+        uint64_t all = 0;
+
+        for (size_t i = 0; i < count; i++)
+            all |= numbers[i];
+        job.limit = lower;
+        assert_int_equal(ft_column_decode(decoder, &job, 1), all > lower ? -EBADMSG : 0);
+        job.limit = limit;
+        assert_int_equal(ft_column_decode(decoder, &job, 1), all > limit ? -EBADMSG : 0);
+        for (size_t i = 0; all <= limit && i < count; i++)
+            assert_int_equal(bits == 8    ? ((uint8_t *)items)[i]
+                             : bits == 16 ? ((uint16_t *)items)[i]
+                                          : ((uint32_t *)items)[i],
+                             numbers[i]);
+    }
+    free(scratch);
+    free(items);
+}
+
 static void round_trip(const uint64_t *numbers, size_t count, bool is_signed)
 {
     struct ft_column_encoder *encoder = ft_column_encoder_create(1);
@@ -19,7 +56,8 @@ static void round_trip(const uint64_t *numbers, size_t count, bool is_signed)
     told.stored = head.stored;
     told.wide = head.wide;
     told.value = head.value;
-    assert_int_equal(ft_column_decode(decoder, &told, bytes.data + 3, count, back), 0);
+    assert_int_equal(decode(decoder, &told, bytes.data + 3, count, back), 0);
+    decode_narrow(decoder, &told, bytes.data + 3, numbers, count);
     assert_memory_equal(back, numbers, count * sizeof(*back));
     ft_buffer_fini(&bytes);
     ft_column_encoder_destroy(encoder);
@@ -131,7 +169,7 @@ static void heads_that_lie_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (ft_column_decode(decoder, &cases[i].head, bytes, cases[i].count, back) != -EBADMSG)
+        if (decode(decoder, &cases[i].head, bytes, cases[i].count, back) != -EBADMSG)
             fail_msg("%s: accepted", cases[i].why);
     ft_column_decoder_destroy(decoder);
 }
@@ -144,7 +182,7 @@ static void a_row_that_asks_for_a_wide_number_must_have_one(void **state)
     uint64_t back[2];
 
     (void)state;
-    assert_int_equal(ft_column_decode(decoder, &head, bytes, 2, back), -EBADMSG);
+    assert_int_equal(decode(decoder, &head, bytes, 2, back), -EBADMSG);
     ft_column_decoder_destroy(decoder);
 }
 
