@@ -24,6 +24,7 @@ struct ft_trace_decoder {
     uint64_t *told[FT_COLUMN_END];     // values of SIZE ... FD
     struct ft_run *runs;
     uint16_t *shapes;
+    uint16_t *ranks; // of each row among those of its call
 #define FT_DECODER_ARRAY(type, name) type *name;
     FT_ROWS_COLUMNS(FT_DECODER_ARRAY)
 #undef FT_DECODER_ARRAY

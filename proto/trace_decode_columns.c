@@ -21,28 +21,33 @@ static struct ft_column_job narrow_job(const struct ft_decode *decode, enum ft_c
     return job;
 }
 
+// Where the row's item is in a column that is by call.
+static inline size_t place_of(const struct ft_decode *decode, size_t row)
+{
+    return decode->first_of_call[decode->call[row]] + decode->decoder->ranks[row];
+}
+
 // Items that are by call back in order of rows.
 #define UNGROUP(type)                                                                          \
     static void ungroup_##type(const struct ft_decode *decode, const type *grouped, type *out) \
     {                                                                                          \
-        const uint16_t *call = decode->call;                                                   \
-        uint32_t next[FT_TRACE_CALL_MAX];                                                      \
-                                                                                               \
-        memcpy(next, decode->first_of_call, sizeof(next));                                     \
         for (size_t i = 0; i < decode->rows; i++)                                              \
-            out[i] = grouped[next[call[i]]++];                                                 \
+            out[i] = grouped[place_of(decode, i)];                                             \
     }
 UNGROUP(uint16_t)
 UNGROUP(uint64_t)
 
-// Where the numbers of each call begin in columns that are by call.
+// Where the numbers of each call begin in columns that are by call, and which of them is each row's. Counting once for
+// all columns: each count of a call waits for the one before.
 static void count_calls(struct ft_decode *decode)
 {
+    uint16_t *ranks = decode->decoder->ranks;
     uint32_t sum = 0;
 
+    _Static_assert(FT_COLUMN_ROWS_MAX - 1 <= UINT16_MAX, "ranks");
     memset(decode->first_of_call, 0, sizeof(decode->first_of_call));
     for (size_t i = 0; i < decode->rows; i++)
-        decode->first_of_call[decode->call[i]]++;
+        ranks[i] = (uint16_t)decode->first_of_call[decode->call[i]]++;
     for (size_t id = 0; id < FT_TRACE_CALL_MAX; id++) {
         uint32_t rows = decode->first_of_call[id];
 
@@ -56,40 +61,54 @@ static bool is_absent(const struct ft_column_head *head)
     return head->planes == 0 && head->value == 0;
 }
 
-// START and DUR: sums along each run. DUR is decoded for START's sake too.
-static int decode_times(const struct ft_decode *decode, bool with_start)
+// START becomes the sums along each run. From columns that are by call (`grouped_start` and `grouped_dur`) in one go.
+static inline __attribute__((always_inline)) int
+add_up_times(const struct ft_decode *decode, const uint64_t *grouped_start, const uint64_t *grouped_dur)
 {
-    struct ft_trace_decoder *decoder = decode->decoder;
     const Flowtap__Block *block = decode->block;
-    static const enum ft_column kinds[] = {FT_COLUMN_DUR, FT_COLUMN_START};
-    uint64_t *dur = (uint64_t *)decoder->dur_ns, *start = (uint64_t *)decoder->start_ns, wrong = 0;
-    uint64_t *outs[] = {dur, start};
-    struct ft_column_job jobs[2];
-    size_t count = with_start ? 2 : 1;
-    int rc;
+    uint64_t *dur = (uint64_t *)decode->decoder->dur_ns, *start = (uint64_t *)decode->decoder->start_ns, wrong = 0;
 
-    for (size_t i = 0; i < count; i++)
-        jobs[i] = ft_decode_job(decode, kinds[i], decode->rows,
-                                decode->heads[kinds[i]].is_by_call ? decoder->grouped[i] : outs[i]);
-    rc = ft_column_decode(decoder->columns, jobs, count);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < count; i++)
-        if (decode->heads[kinds[i]].is_by_call)
-            ungroup_uint64_t(decode, decoder->grouped[i], outs[i]);
-    if (!with_start)
-        return 0;
     for (size_t run = 0, i = 0; run < block->n_run_rows; run++) {
         uint64_t end = (uint64_t)block->start_ns + block->run_start[run];
 
         for (size_t last = i + block->run_rows[run]; i < last; i++) {
-            start[i] += end;
+            size_t at = grouped_dur ? place_of(decode, i) : i;
+
+            start[i] = end + (grouped_start ? grouped_start[at] : start[i]);
+            if (grouped_dur)
+                dur[i] = grouped_dur[at];
             end = start[i] + dur[i];
             // Both are within the limits: no bit above them, the start moved by one limit.
             wrong |= dur[i] | (start[i] + (uint64_t)FT_TIME_LIMIT_NS) >> 1;
         }
     }
     return wrong >= (uint64_t)FT_TIME_LIMIT_NS ? -EBADMSG : 0;
+}
+
+// DUR is decoded for START's sake too.
+static int decode_times(const struct ft_decode *decode, bool with_start)
+{
+    static const enum ft_column kinds[] = {FT_COLUMN_DUR, FT_COLUMN_START};
+    struct ft_trace_decoder *decoder = decode->decoder;
+    uint64_t *outs[] = {(uint64_t *)decoder->dur_ns, (uint64_t *)decoder->start_ns};
+    bool are_by_call[2];
+    struct ft_column_job jobs[2];
+    size_t count = with_start ? 2 : 1;
+    int rc;
+
+    for (size_t i = 0; i < count; i++) {
+        are_by_call[i] = decode->heads[kinds[i]].is_by_call;
+        jobs[i] = ft_decode_job(decode, kinds[i], decode->rows, are_by_call[i] ? decoder->grouped[i] : outs[i]);
+    }
+    rc = ft_column_decode(decoder->columns, jobs, count);
+    if (rc)
+        return rc;
+    if (with_start && are_by_call[0] && are_by_call[1])
+        return add_up_times(decode, decoder->grouped[1], decoder->grouped[0]);
+    for (size_t i = 0; i < count; i++)
+        if (are_by_call[i])
+            ungroup_uint64_t(decode, decoder->grouped[i], outs[i]);
+    return with_start ? add_up_times(decode, NULL, NULL) : 0;
 }
 
 // FILE, and SHAPE where its values are asked for.

@@ -40,6 +40,7 @@ int ft_trace_decoder_create(struct ft_trace_decoder **out)
     ARRAYS(ADD_BYTES)
     FT_ROWS_COLUMNS(ADD_COLUMN)
     ADD_BYTES(shapes)
+    ADD_BYTES(ranks)
 #undef ADD_COLUMN
 #undef ADD_BYTES
     // Zeros by calloc, so that their pages are never made.
@@ -56,6 +57,7 @@ int ft_trace_decoder_create(struct ft_trace_decoder **out)
     ARRAYS(PLACE)
     FT_ROWS_COLUMNS(PLACE_COLUMN)
     PLACE(shapes)
+    PLACE(ranks)
 #undef PLACE_COLUMN
 #undef PLACE
     *out = decoder;
