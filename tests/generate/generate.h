@@ -45,6 +45,7 @@ struct gen_trace {
     const struct gen_model *model;
     struct ft_trace_writer *writer;
     int fd;                      // of the file; -1: in memory
+    const char *path;            // likewise
     uint64_t emitted, emit_max;  // of this host
     int64_t step_ns;             // of the clock
     const int64_t *durs, *gaps;  // measured ones of a call of 1 µs, `sample_count` of each; NULL: drawn
@@ -72,6 +73,7 @@ extern const size_t gen_model_count;
 const struct gen_model *gen_model_find(const char *name); // NULL where there is none
 
 _Noreturn void gen_die(const char *what);
+_Noreturn void gen_die_of(const char *path); // with errno's reason
 
 // Makes a host's trace. `path`: of the file; NULL: it stays in the writer, which is then the caller's.
 void gen_trace_make(struct gen_trace *trace, const struct gen_model *model, const struct gen_options *options,

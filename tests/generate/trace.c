@@ -19,6 +19,12 @@ void gen_die(const char *what)
     exit(1);
 }
 
+void gen_die_of(const char *path)
+{
+    fprintf(stderr, "flowtap-generate: %s: %s\n", path, strerror(errno));
+    exit(1);
+}
+
 const struct gen_model gen_models[] = {
     {"training", "ranks with loader workers that read shuffled samples", gen_training_begin, gen_training_step},
     {"checkpoint", "ranks that write a shared file now and then", gen_checkpoint_begin, gen_checkpoint_step},
@@ -57,7 +63,7 @@ static void write_out(struct gen_trace *trace)
         ssize_t n = write(trace->fd, data, len);
 
         if (n < 0 && errno != EINTR)
-            gen_die("write");
+            gen_die_of(trace->path);
         ft_trace_writer_consume(trace->writer, n > 0 ? (size_t)n : 0);
         data = ft_trace_writer_data(trace->writer, &len);
     }
@@ -318,8 +324,9 @@ void gen_trace_make(struct gen_trace *trace, const struct gen_model *model, cons
     trace->step_ns = trace->step_ns ? trace->step_ns : 10;
     trace->next_pid = 1000;
     trace->fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+    trace->path = path;
     if (path && trace->fd < 0)
-        gen_die(path);
+        gen_die_of(path);
     create_writer(trace);
     model->begin(trace);
     run_threads(trace);
@@ -335,5 +342,5 @@ void gen_trace_make(struct gen_trace *trace, const struct gen_model *model, cons
     write_out(trace);
     ft_trace_writer_destroy(trace->writer);
     if (close(trace->fd))
-        gen_die("close");
+        gen_die_of(path);
 }
