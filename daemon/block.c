@@ -79,11 +79,13 @@ void ft_block_begin(struct ft_job *job, struct ft_drain *drain, int64_t now_ns, 
     struct ft_daemon *daemon = job->daemon;
     put_last_records(job, now_ns);
     bool has_file = ft_storage_begin(&job->storage, job, now_ns) == 0;
+    bool is_over = ft_spool_room_of(daemon, job->uid) == FT_ROOM_FOR_TOTALS;
     *drain = (struct ft_drain){
         .batch = &job->batch,
         .writer = has_file ? job->storage.writer : NULL,
-        .no_rows = ft_storage_is_full(&job->storage, job, now_ns),
+        .no_rows = ft_storage_is_full(&job->storage, job, now_ns) || is_over,
         .part = job->storage.part,
+        .no_news = is_over,
         .cause = FT_CAUSE_DISK_FULL,
         .block = ++job->block_number,
         .now_ns = now_ns,
@@ -160,12 +162,14 @@ static size_t make_ranges(const struct ft_batch *batch, size_t from, size_t to, 
     return count;
 }
 
-// What a successor needs of what pieces [from, to) said besides rows. False where there is nothing.
+// What a successor needs of what pieces [from, to) said besides rows. False where there is nothing. It is names for the most
+// part: of a user whose names are to take no more room, they are told when there is some again.
 static bool put_news(struct ft_drain *drain, const struct ft_batch *batch, size_t from, size_t to)
 {
     bool has_news = false;
     const struct ft_process *last = NULL;
-    for (size_t i = from; drain->writer && i < to; i++) {
+    bool is_wanted = drain->writer && !drain->no_news;
+    for (size_t i = from; is_wanted && i < to; i++) {
         const struct ft_piece *piece = &batch->pieces[i];
         has_news |= piece->to > piece->written;
         if (piece->process != last && piece->process->trace_part == drain->part)

@@ -94,6 +94,7 @@ static void on_housekeeping(uv_timer_t *timer)
     look_for_ends(daemon, now_ns);
     ft_retain_tick(daemon, now_ns);
     ft_space_tick(daemon, now_ns);
+    ft_spool_room_tick(daemon, now_ns);
     ft_heap_tick(daemon, now_ns);
     ft_metrics_tick(daemon, now_ns);
     ft_service_tick(daemon, now_ns);

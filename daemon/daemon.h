@@ -26,6 +26,7 @@
 #include "daemon/retain.h"
 #include "daemon/service.h"
 #include "daemon/space.h"
+#include "daemon/spool_room.h"
 #include "daemon/status.h"
 #include "daemon/store.h"
 #include "daemon/user_modes.h"
@@ -55,6 +56,7 @@ struct ft_daemon {
     struct ft_retain retain;
     struct ft_metrics metrics;
     struct ft_space space;
+    struct ft_spool_room room;
     struct ft_heap heap;
     struct ft_successor *successor; // until all is taken over
     struct ft_arrivals arrivals;

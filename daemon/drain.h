@@ -21,6 +21,7 @@
 struct ft_drain {
     const struct ft_batch *batch;
     struct ft_trace_writer *writer; // NULL: there is no file
+    bool no_news;                   // what a successor needs besides is not told now
     bool no_rows;                   // events are counted as lost by `cause`; so they are without a writer
     uint32_t part;                  // of the writer's file
     bool is_replay;                 // rows were lost: events are counted again, nothing else changes

@@ -67,7 +67,7 @@ struct ft_job {
     uint64_t events;       // rows in its files
     uint64_t bytes_before; // of its files but the one being written
     bool has_earlier;      // both have what was there before this daemon had the job (earlier.h)
-    bool is_capped;        // passed max_events_per_job or max_bytes_per_job
+    bool is_capped;        // passed max_events_per_job, max_bytes_per_job or max_user_stored
     bool has_counts;       // of some process
     int64_t next_pass_ns;  // what the pass tells the loop: when the next one is due, INT64_MAX never
     bool has_had_process;

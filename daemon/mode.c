@@ -136,6 +136,8 @@ void ft_mode_check_cap(struct ft_job *job, struct ft_drain *drain)
     uint64_t bytes = job->bytes_before + (job->storage.writer ? ft_trace_writer_bytes(job->storage.writer) : 0);
     if (!job->is_capped && config->max_events_per_job && job->events >= (uint64_t)config->max_events_per_job)
         cap(job, drain, "max_events_per_job");
+    if (!job->is_capped && ft_spool_room_of(job->daemon, job->uid) != FT_ROOM_FOR_ALL)
+        cap(job, drain, "max_user_stored");
     if (!job->is_capped && config->max_bytes_per_job_bytes && bytes >= (uint64_t)config->max_bytes_per_job_bytes)
         cap(job, drain, "max_bytes_per_job");
     if (!job->is_capped)

@@ -44,7 +44,8 @@ enum ft_mode ft_mode_of_process(const struct ft_daemon *daemon, const struct ft_
 // Puts an event where the process's mode wants it. 0, or -errno of the writer.
 int ft_mode_put(struct ft_drain *drain, struct ft_process *process, struct ft_event *event);
 
-// Whether the job passed max_events_per_job or max_bytes_per_job just now: from here on, sums alone.
+// Whether the job passed max_events_per_job or max_bytes_per_job just now, or its user max_user_stored: from here on, sums
+// alone.
 void ft_mode_check_cap(struct ft_job *job, struct ft_drain *drain);
 
 #endif

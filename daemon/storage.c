@@ -313,7 +313,7 @@ bool ft_storage_is_full(struct ft_storage *storage, struct ft_job *job, int64_t 
     return !has_room;
 }
 
-static int write_all(struct ft_storage *storage, struct ft_status *status)
+static int write_all(struct ft_storage *storage, const struct ft_job *job)
 {
     size_t bytes;
     const uint8_t *data;
@@ -324,7 +324,8 @@ static int write_all(struct ft_storage *storage, struct ft_status *status)
         if (n <= 0)
             return n < 0 ? -errno : -EIO;
         ft_trace_writer_consume(storage->writer, (size_t)n);
-        ft_status_add(status, bytes, (uint64_t)n);
+        ft_status_add(&job->daemon->status, bytes, (uint64_t)n);
+        ft_users_add_written(&job->daemon->users, job->uid, (uint64_t)n);
         if ((size_t)n < bytes)
             FT_TEST_POINT(frame_in_part);
     }
@@ -342,7 +343,7 @@ static void cut_back(struct ft_storage *storage)
 int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now_ns, uint64_t *rows_lost)
 {
     *rows_lost = 0;
-    int r = write_all(storage, &job->daemon->status);
+    int r = write_all(storage, job);
     if (r == 0)
         return 0;
     ft_status_note_write_error(&job->daemon->status, -r, now_ns);
@@ -354,7 +355,7 @@ int ft_storage_write(struct ft_storage *storage, struct ft_job *job, int64_t now
     storage->retry_ns = now_ns + RETRY_NS;
     // Names and process records, which hold the totals, are small: the reserve is for them.
     ft_reserve_give_up(&job->daemon->reserve);
-    if (write_all(storage, &job->daemon->status) < 0)
+    if (write_all(storage, job) < 0)
         cut_back(storage);
     return r;
 }

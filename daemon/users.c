@@ -161,6 +161,67 @@ uint64_t ft_users_job_bytes(struct ft_users *users, uint32_t uid)
     return bytes;
 }
 
+void ft_users_add_written(struct ft_users *users, uint32_t uid, uint64_t bytes)
+{
+    pthread_mutex_lock(&users->lock);
+    struct ft_user *user = user_of(users, uid);
+    if (user)
+        user->written_bytes += bytes;
+    pthread_mutex_unlock(&users->lock);
+}
+
+static uint64_t stored_of(const struct ft_user *user)
+{
+    return user->found_bytes + (user->written_bytes - user->written_at_found);
+}
+
+uint64_t ft_users_stored(struct ft_users *users, uint32_t uid)
+{
+    pthread_mutex_lock(&users->lock);
+    const struct ft_user *user = user_of(users, uid);
+    uint64_t bytes = user ? stored_of(user) : 0;
+    pthread_mutex_unlock(&users->lock);
+    return bytes;
+}
+
+void ft_users_begin_look(struct ft_users *users)
+{
+    pthread_mutex_lock(&users->lock);
+    for (size_t i = 0; i < users->count; i++)
+        users->users[i].written_at_look = users->users[i].written_bytes;
+    pthread_mutex_unlock(&users->lock);
+}
+
+// What was written while the look went on may have been found, too: it counts twice until the next one.
+void ft_users_end_look(struct ft_users *users)
+{
+    pthread_mutex_lock(&users->lock);
+    for (size_t i = 0; i < users->count; i++) {
+        users->users[i].found_bytes = 0;
+        users->users[i].written_at_found = users->users[i].written_at_look;
+    }
+    pthread_mutex_unlock(&users->lock);
+}
+
+void ft_users_add_found(struct ft_users *users, uint32_t uid, uint64_t bytes)
+{
+    pthread_mutex_lock(&users->lock);
+    struct ft_user *user = user_of(users, uid);
+    if (user)
+        user->found_bytes += bytes;
+    pthread_mutex_unlock(&users->lock);
+}
+
+bool ft_users_any_stored(struct ft_users *users, uint64_t bytes)
+{
+    bool is_any = false;
+    pthread_mutex_lock(&users->lock);
+    for (size_t i = 0; i < users->count; i++)
+        is_any |= stored_of(&users->users[i]) >= bytes;
+    pthread_mutex_unlock(&users->lock);
+    return is_any;
+}
+
 size_t ft_users_list(struct ft_users *users, struct ft_user *out, size_t room)
 {
     pthread_mutex_lock(&users->lock);

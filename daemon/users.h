@@ -16,6 +16,9 @@ struct ft_user {
     uint32_t uid;
     uint32_t processes, jobs;
     uint64_t bytes;
+    uint64_t found_bytes;                       // in the spool, when it was looked at last
+    uint64_t written_bytes;                     // since the daemon began
+    uint64_t written_at_look, written_at_found; // what that was when a look began; when the last one that is over did
 };
 
 struct ft_config;
@@ -59,6 +62,16 @@ void ft_users_remove_job(struct ft_users *users, uint32_t uid);
 uint32_t ft_users_jobs(struct ft_users *users, uint32_t uid);
 // What one of them may have of memory: each user with jobs has an equal part of all, and each of its jobs of that.
 uint64_t ft_users_job_bytes(struct ft_users *users, uint32_t uid);
+
+// What a user has in the spool: what was written, and from the first look on what was there before.
+void ft_users_add_written(struct ft_users *users, uint32_t uid, uint64_t bytes);
+uint64_t ft_users_stored(struct ft_users *users, uint32_t uid);
+// A look begins, one at a time; what it found of all users, in place of what the last one did.
+void ft_users_begin_look(struct ft_users *users);
+void ft_users_end_look(struct ft_users *users);
+void ft_users_add_found(struct ft_users *users, uint32_t uid, uint64_t bytes); // behind the end of the look
+// Whether somebody has so much. The loop asks more often then.
+bool ft_users_any_stored(struct ft_users *users, uint64_t bytes);
 
 // Copies of what each user has; returns how many were copied, `room` at most.
 size_t ft_users_list(struct ft_users *users, struct ft_user *out, size_t room);
