@@ -14,6 +14,7 @@ struct ft_trace_decoder {
     struct ft_column_decoder *columns;
     struct ft_arena scratch; // the head's message
     struct ft_shape_state shape;
+    uint8_t has_of[FT_SHAPE_HAS_COUNT]; // see ft_shape_has_of_all()
     struct ft_aggregator *aggregator;
     struct ft_buffer aggregates;
     struct ft_buffer ranges;

@@ -183,7 +183,7 @@ static inline __attribute__((always_inline)) void decode_row(struct ft_trace_dec
 {
     struct ft_shape_state *state = &decoder->shape;
     struct ft_shape_call *call = &state->calls[call_id];
-    unsigned shape = decoder->shapes[i], has = ft_shape_has(shape);
+    unsigned shape = decoder->shapes[i], has = decoder->has_of[shape & (FT_SHAPE_HAS_COUNT - 1)];
     unsigned bytes_code = field(shape, FT_SHAPE_BYTES_AT, 3);
     uint64_t size = by_call(field(shape, FT_SHAPE_SIZE_AT, 3), call->size, call->size, &told->size);
     uint64_t offset = 0, result, bytes = 0;
@@ -262,7 +262,8 @@ static inline size_t repeat_row(struct ft_trace_decoder *decoder, const uint16_t
 static inline size_t repeat_row_at(struct ft_trace_decoder *decoder, const uint16_t *call, size_t i, size_t last,
                                    struct told *told)
 {
-    unsigned shape = decoder->shapes[i - 1], has = ft_shape_has(shape), code = field(shape, FT_SHAPE_OFFSET_AT, 3);
+    unsigned shape = decoder->shapes[i - 1], has = decoder->has_of[shape & (FT_SHAPE_HAS_COUNT - 1)];
+    unsigned code = field(shape, FT_SHAPE_OFFSET_AT, 3);
     const struct ft_shape_call *of_call = &decoder->shape.calls[call[i - 1]];
     uint64_t bytes = decoder->bytes[i - 1], size = has & FT_HAS_SIZE ? of_call->size : 0;
 

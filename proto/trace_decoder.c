@@ -35,6 +35,7 @@ int ft_trace_decoder_create(struct ft_trace_decoder **out)
     decoder->scratch.bytes_max = FT_READER_MESSAGE_MAX;
     decoder->columns = ft_column_decoder_create();
     decoder->aggregator = ft_aggregator_create();
+    ft_shape_has_of_all(decoder->has_of);
 #define ADD_BYTES(array) bytes += ROWS * sizeof(*decoder->array);
 #define ADD_COLUMN(type, name) ADD_BYTES(name)
     ARRAYS(ADD_BYTES)

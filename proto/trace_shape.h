@@ -139,6 +139,16 @@ static inline unsigned ft_shape_has(unsigned shape)
            (shape & 3U << FT_SHAPE_ERR_AT ? FT_HAS_ERR : 0U);
 }
 
+// The same of all shapes, by the bits below FILE2's.
+#define FT_SHAPE_HAS_COUNT (1U << FT_SHAPE_FILE2_AT)
+
+static inline void ft_shape_has_of_all(uint8_t has_of[FT_SHAPE_HAS_COUNT])
+{
+    has_of[0] = 0;
+    for (unsigned shape = 1; shape < FT_SHAPE_HAS_COUNT; shape++)
+        has_of[shape] = (uint8_t)(has_of[shape & (shape - 1)] | ft_shape_has(shape & (0 - shape)));
+}
+
 // Zeroed at the begin of each block; fd, fd_before are -1 at each run's.
 struct ft_shape_state {
     struct ft_shape_call calls[FT_TRACE_CALL_MAX];
