@@ -66,7 +66,7 @@ static void tell(struct ft_job *job, struct ft_process *process, bool has_change
 {
     struct ft_growth *growth = &process->growth;
     uint32_t taken = process->segment.counts.chunks_taken;
-    bool has_grown = taken > FT_CHUNKS_AT_ATTACH && taken > growth->taken;
+    bool has_grown = taken > 2 * FT_CHUNKS_AT_ATTACH && taken > growth->taken; // its first step says little
     bool is_new = !growth->told && (growth->was_looked_at || has_grown); // most end before they are looked at twice
     growth->was_looked_at = true;
     if (!is_new && !(growth->told && (has_grown || now_ns >= growth->next_ns)))

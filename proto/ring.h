@@ -7,11 +7,11 @@
  *
  *   page 0       fixed head (64 bytes, never changes meaning) | geometry and live words | one state byte per chunk
  *   page 1       totals, copy 0 (128 rows of 32 bytes)
- *   page 2..17   Hello: struct ft_hello, then items (exe, argv, ...), 64 KiB at most
- *   then         totals, copies 1 to 3 | thread lines (64 bytes each) | pool of chunks (4 KiB each)
+ *   page 2..66   Hello: struct ft_hello, then items (exe, argv, ...) | thread lines (64 bytes each)
+ *   then         room for a Hello that is longer, 64 KiB at most | totals, copies 1 to 3 | pool of chunks (4 KiB each)
  *
- * Only what is in use has memory behind it. At attach that is pages 0, 1, the Hello's first page, the first page of
- * lines and four chunks: 32 KiB. All offsets are in the geometry words, which the shim writes before the segment
+ * Only what is in use has memory behind it. At attach that is pages 0 to 3, which lie together so that one fault maps
+ * them, and two chunks: 24 KiB. All offsets are in the geometry words, which the shim writes before the segment
  * is sent. Each side keeps its own private copy of the geometry and checks every index against that.
  *
  * States of a chunk (its byte in ft_head.chunk_state), with who moves it:
@@ -75,7 +75,8 @@ enum {
     FT_HELLO_PAGES = 16,
     FT_TOTALS_ROWS = 128,
     FT_TOTALS_COPIES = 4,
-    FT_CHUNKS_AT_ATTACH = 4,
+    FT_HELLO_FIRST_PAGE = 2,
+    FT_CHUNKS_AT_ATTACH = 2,   /* and as many in the first step; then */
     FT_CHUNKS_STEP = 16,       /* the shim takes memory in steps of 64 KiB, */
     FT_CHUNKS_UNASKED = 128,   /* up to so many before the daemon has said how many it may, */
     FT_CHUNKS_BY_SHIM = 1024,  /* up to 4 MiB in all; the daemon makes those from there on */
@@ -84,10 +85,9 @@ enum {
 };
 
 /* A segment as the shim makes it: head, totals, Hello, lines, chunks; a small one where RLIMIT_AS is below that. */
-#define FT_SEGMENT_BYTES_WHOLE                                                                         \
-    ((uint64_t)(1 + FT_TOTALS_COPIES + FT_HELLO_PAGES + FT_LINES_MAX * FT_LINE_BYTES / FT_PAGE_BYTES + \
-                FT_CHUNKS_MAX) *                                                                       \
-     FT_PAGE_BYTES)
+#define FT_LINE_PAGES (FT_LINES_MAX * FT_LINE_BYTES / FT_PAGE_BYTES)
+#define FT_SEGMENT_BYTES_WHOLE \
+    ((uint64_t)(2 + FT_TOTALS_COPIES + FT_LINE_PAGES + FT_HELLO_PAGES + FT_CHUNKS_MAX) * FT_PAGE_BYTES)
 #define FT_SEGMENT_BYTES_SMALL (UINT64_C(1) << 20)
 #define FT_ADDRESS_SPACE_SMALL (UINT64_C(1) << 30)
 

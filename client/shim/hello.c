@@ -11,23 +11,42 @@
 
 enum { CGROUP_BYTES_MAX = 1024, EXE_BYTES_MAX = 4096, ARGV_BYTES_MAX = 32768 };
 
-/* Items are written behind struct ft_hello; pages of Hello get memory as they are reached. */
+/* Those of its parent that a forked child writes into its own Hello: in the parent's segment they cost it more to read. */
+FT_TABLE static char kept_items[FT_PAGE_BYTES - sizeof(struct ft_hello)];
+
+/* Items are written behind struct ft_hello; pages of a long Hello get memory as they are reached. */
 struct items {
-    char *at;
     size_t used, ready; /* bytes from the Hello's start */
 };
 
+/* Where there is room for the longest. */
+static uint32_t long_page(void)
+{
+    return ft_process.totals_more_page - FT_HELLO_PAGES;
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + FT_PAGE_BYTES - 1) / FT_PAGE_BYTES * FT_PAGE_BYTES;
+}
+
+/* Nearly every Hello fits the one page between totals and lines. A longer one lies where there is room for the longest. */
 static int make_room(struct items *items, size_t bytes)
 {
     size_t need = items->used + bytes;
     if (need > (size_t)FT_HELLO_PAGES * FT_PAGE_BYTES)
         return 0;
-    if (need > items->ready) {
-        size_t more = (need - items->ready + FT_PAGE_BYTES - 1) / FT_PAGE_BYTES * FT_PAGE_BYTES;
-        if (ft_populate((char *)ft_hello() + items->ready, more) != 0)
-            return 0;
-        items->ready += more;
-    }
+    if (need <= items->ready)
+        return 1;
+    char *place = ft_page(long_page());
+    int is_moving = ft_process.hello_page != long_page();
+    size_t ready = is_moving ? 0 : items->ready;
+    if (ft_populate(place + ready, whole_pages(need) - ready) != 0)
+        return 0;
+    if (is_moving)
+        ft_copy(place, ft_hello(), items->used);
+    ft_process.hello_page = long_page();
+    items->ready = whole_pages(need);
     return 1;
 }
 
@@ -172,20 +191,52 @@ static uint64_t start_time(void)
     return value;
 }
 
-/* The struct goes along: it holds the parent's id and whether items were cut, until ft_hello_fill replaces it. */
+void ft_hello_keep(void)
+{
+    struct ft_process *p = &ft_process;
+    if (ft_likely(p->hello_is_kept) || ft_wiped.base == 0 || p->hello_items_bytes > sizeof(kept_items))
+        return;
+    ft_copy(kept_items, ft_hello() + 1, p->hello_items_bytes);
+    __atomic_store_n(&p->hello_is_kept, 1,
+                     __ATOMIC_RELEASE); /* a handler of ours may fork before it: its child reads */
+}
+
 long ft_hello_inherit(int memfd)
 {
-    struct ft_hello *parent = ft_hello();
-    size_t bytes = sizeof(*parent) + ft_process.hello_items_bytes;
-    long written = ft_sys(SYS_pwrite64, memfd, parent, bytes, (uint64_t)ft_process.hello_page * FT_PAGE_BYTES);
+    if (ft_process.hello_is_kept)
+        return 0;
+    uint64_t at = (uint64_t)long_page() * FT_PAGE_BYTES + sizeof(struct ft_hello);
+    size_t bytes = ft_process.hello_items_bytes;
+    long written = ft_sys(SYS_pwrite64, memfd, ft_hello() + 1, bytes, at);
     return written == (long)bytes ? 0 : written < 0 ? written : -ENOSPC;
+}
+
+static void put_own(struct items *items)
+{
+    put_exe(items);
+    put_argv(items);
+    put_env(items);
+    put_file(items, FT_HELLO_CGROUP, "/proc/self/cgroup", CGROUP_BYTES_MAX);
+    ft_process.hello_items_bytes = (uint32_t)(items->used - sizeof(struct ft_hello));
+    ft_process.hello_items_cut = ft_hello()->items_cut != 0;
+}
+
+static void put_parents(struct items *items)
+{
+    if (ft_process.hello_is_kept)
+        ft_copy(ft_hello() + 1, kept_items, ft_process.hello_items_bytes);
+    items->used += ft_process.hello_items_bytes;
+    items->ready = whole_pages(items->used);
 }
 
 void ft_hello_fill(enum ft_image image)
 {
-    struct ft_hello *hello = ft_hello();
-    uint32_t items_cut = hello->items_cut;
-    *hello = (struct ft_hello){
+    if (image == FT_IMAGE_EXEC)
+        ft_process.hello_items_bytes = ft_process.hello_items_cut = ft_process.hello_is_kept = 0;
+    /* By ft_hello_inherit, out of the way of the first pages. */
+    int is_written = image != FT_IMAGE_EXEC && !ft_process.hello_is_kept;
+    ft_process.hello_page = is_written ? long_page() : FT_HELLO_FIRST_PAGE;
+    *ft_hello() = (struct ft_hello){
         .pid = ft_process.pid,
         .ppid = (uint32_t)ft_sys(SYS_getppid),
         .tid = ft_process.pid,
@@ -194,22 +245,18 @@ void ft_hello_fill(enum ft_image image)
         .shim_version = FT_SHIM_VERSION,
         .attach_ticks = ft_process.pair_ticks,
         .attach_mono_ns = ft_process.pair_mono_ns,
-        .items_cut = items_cut,
+        .items_cut = ft_process.hello_items_cut,
         .parent_segment_id = {ft_process.parent_id[0], ft_process.parent_id[1]},
     };
     if (ft_process.want_start_time)
-        hello->start_time = start_time();
-    struct items items = {.used = sizeof(*hello), .ready = FT_PAGE_BYTES};
-    if (image == FT_IMAGE_EXEC) {
-        put_exe(&items);
-        put_argv(&items);
-        put_env(&items);
-        put_file(&items, FT_HELLO_CGROUP, "/proc/self/cgroup", CGROUP_BYTES_MAX);
-        ft_process.hello_items_bytes = (uint32_t)(items.used - sizeof(*hello));
-    } else {
-        items.used += ft_process.hello_items_bytes;
-        items.ready = (items.used + FT_PAGE_BYTES - 1) / FT_PAGE_BYTES * FT_PAGE_BYTES;
-    }
+        ft_hello()->start_time = start_time();
+    struct items items = {.used = sizeof(struct ft_hello), .ready = FT_PAGE_BYTES};
+    if (image == FT_IMAGE_EXEC)
+        put_own(&items);
+    else
+        put_parents(&items);
     put_cwd(&items);
-    hello->items_bytes = (uint32_t)(items.used - sizeof(*hello));
+    ft_hello()->items_bytes = (uint32_t)(items.used - sizeof(struct ft_hello));
+    ft_head()->hello_page = ft_process.hello_page;
+    ft_head()->hello_pages = ft_process.hello_page == FT_HELLO_FIRST_PAGE ? 1 : FT_HELLO_PAGES;
 }

@@ -129,7 +129,9 @@ static uint32_t grow_undisturbed(uint64_t now, uint8_t first_state)
     do {
         if (first >= allowed)
             return FT_NO_CHUNK;
-        count = allowed - first < FT_CHUNKS_STEP ? allowed - first : FT_CHUNKS_STEP;
+        count = first <= FT_CHUNKS_AT_ATTACH ? FT_CHUNKS_AT_ATTACH : FT_CHUNKS_STEP;
+        if (count > allowed - first)
+            count = allowed - first;
     } while (!__atomic_compare_exchange_n(&ft_process.chunks_high, &first, first + count, 0, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));
     FT_TEST_POINT(growth_counted);
@@ -171,7 +173,8 @@ static uint32_t grow(const struct ft_writer *writer, uint64_t now, uint8_t first
 
 void ft_ring_prepare(uint32_t chunks)
 {
-    for (uint32_t i = 0; i < chunks; i += FT_CHUNKS_STEP)
+    const uint32_t *high = &ft_process.chunks_high, before = __atomic_load_n(high, __ATOMIC_RELAXED);
+    while (__atomic_load_n(high, __ATOMIC_RELAXED) - before < chunks)
         if (grow(NULL, ft_now(), FT_CHUNK_FREE) == FT_NO_CHUNK)
             return;
 }

@@ -21,10 +21,10 @@ static void choose_geometry(void)
     struct ft_process *p = &ft_process;
     p->lines_max = is_small ? SMALL_LINES : FT_LINES_MAX;
     p->totals_page = 1;
-    p->hello_page = 2;
-    p->totals_more_page = p->hello_page + FT_HELLO_PAGES;
-    p->lines_page = p->totals_more_page + FT_TOTALS_COPIES - 1;
-    p->pool_page = p->lines_page + p->lines_max / (FT_PAGE_BYTES / FT_LINE_BYTES);
+    p->hello_page = FT_HELLO_FIRST_PAGE;
+    p->lines_page = FT_HELLO_FIRST_PAGE + 1; /* so what each process uses from the start lies together */
+    p->totals_more_page = p->lines_page + p->lines_max / (FT_PAGE_BYTES / FT_LINE_BYTES) + FT_HELLO_PAGES;
+    p->pool_page = p->totals_more_page + FT_TOTALS_COPIES - 1;
     uint32_t most = (uint32_t)(FT_SEGMENT_BYTES_SMALL / FT_PAGE_BYTES) - p->pool_page;
     if (is_small && p->chunks_max > most)
         p->chunks_max = most;
@@ -51,14 +51,29 @@ static int make_memfd(void)
     return (int)error;
 }
 
-struct range {
-    uint32_t page, pages;
-};
+extern const char __ehdr_start[]
+    __attribute__((visibility("hidden"))); /* the linker's: this library, as it is mapped */
 
 /*
- * Memory for what is used from the start, by the descriptor while there is one: then a first touch finds its page and
- * cannot fail, and pages that a short process does not reach cost no more. Where the kernel has no MADV_POPULATE_WRITE
- * there is no growth later, so more chunks are taken.
+ * The first pages are written, with whatever is at hand, and cleared where they are mapped. Memory that fallocate takes is not
+ * ready: each page is a fault then, which clears it. Of what was written one fault maps all. MADV_POPULATE_WRITE goes
+ * through a fault for each page, too, and costs most.
+ */
+static long write_pages(int fd, uint32_t pages)
+{
+    long bytes = (long)pages * FT_PAGE_BYTES;
+    long written = ft_sys(SYS_pwrite64, fd, __ehdr_start, bytes, 0);
+    if (written != bytes)
+        return written < 0 ? written : -ENOSPC;
+    (void)*(volatile uint64_t *)ft_head(); /* a read maps the pages behind it too, a write but one */
+    ft_clear(ft_head(), (size_t)bytes);
+    return 0;
+}
+
+/*
+ * Memory for what is used from the start. Chunks by fallocate: then a first touch finds its page and cannot fail, and one
+ * that a short process does not reach costs no more. Where the kernel has no MADV_POPULATE_WRITE there is no growth later,
+ * so more is taken.
  */
 static long take_memory(int fd)
 {
@@ -68,14 +83,11 @@ static long take_memory(int fd)
     if (chunks > p->chunks_max)
         chunks = p->chunks_max;
     uint32_t line_pages = can_grow ? 1 : LINE_PAGES_WITHOUT_GROWTH;
-    const struct range ranges[] = {{0, p->hello_page + 1}, {p->lines_page, line_pages}, {p->pool_page, chunks}};
-    for (int i = 0; i < 3; i++) {
-        long error = ft_sys(SYS_fallocate, fd, 0, (uint64_t)ranges[i].page * FT_PAGE_BYTES,
-                            (uint64_t)ranges[i].pages * FT_PAGE_BYTES);
-        if (error != 0)
-            return error;
-    }
-    (void)*(volatile uint64_t *)ft_head(); /* a read maps the pages behind it too that have memory; a write but one */
+    long error = write_pages(fd, p->lines_page + line_pages);
+    if (error == 0)
+        error = ft_sys(SYS_fallocate, fd, 0, (uint64_t)p->pool_page * FT_PAGE_BYTES, (uint64_t)chunks * FT_PAGE_BYTES);
+    if (error != 0)
+        return error;
     ft_process.chunks_high = chunks;
     ft_thread_attached(line_pages * (FT_PAGE_BYTES / FT_LINE_BYTES));
     ft_process.totals_ready = 1;
@@ -103,8 +115,6 @@ static void fill_head(void)
     head->segment_id[1] = p->segment_id[1];
     head->totals_page = p->totals_page;
     head->totals_more_page = p->totals_more_page;
-    head->hello_page = p->hello_page;
-    head->hello_pages = FT_HELLO_PAGES;
     head->lines_page = p->lines_page;
     head->lines_max = p->lines_max;
     head->pool_page = p->pool_page;
@@ -144,7 +154,7 @@ static long map(int memfd)
     return 0;
 }
 
-/* Maps the memfd, fills it and hands it over. What a child takes of its parent's Hello goes through the descriptor first. */
+/* Maps the memfd, fills it and hands it over. What a child reads in its parent's Hello goes through the descriptor first. */
 static long deliver(int memfd, int socket, enum ft_image image, struct ft_raised *files)
 {
     FT_TEST_POINT(memfd_made);

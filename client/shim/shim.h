@@ -163,8 +163,10 @@ struct ft_process {
     uint32_t forks_lines;         /* below it lines may have more of them (atomic) */
     uint32_t forks_beyond;        /* how many more, of threads without a line (atomic) */
     uint64_t growth_retry_ticks;
-    uint32_t hello_items_bytes; /* of the items that a forked child copies */
-    uint8_t inherited_filter;   /* whether a seccomp filter was there at the start: 0 not asked, 1 no, 2 yes (atomic) */
+    uint32_t hello_items_bytes; /* of the items that a forked child takes over */
+    uint8_t hello_items_cut;
+    uint8_t hello_is_kept;    /* these are in private memory, too */
+    uint8_t inherited_filter; /* whether a seccomp filter was there at the start: 0 not asked, 1 no, 2 yes (atomic) */
     uint64_t
         pair_ticks; /* clock pair of attach, and the counter's rate once a coarse clock has to be turned to ticks */
     int64_t pair_mono_ns;
@@ -269,6 +271,8 @@ int ft_settings_wants(const char *path, size_t n);
 void ft_hello_fill(enum ft_image image);
 /* In a forked child: copies what it shares with its parent, whose segment is still mapped, into the new memfd. */
 long ft_hello_inherit(int memfd);
+/* Before a fork: puts them where a child reads them at no cost. */
+void ft_hello_keep(void);
 
 /* sandbox.c. Takes back what entering counted, in the thread that entered. */
 void ft_sandbox_leave(const struct ft_sandbox *entered);

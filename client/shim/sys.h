@@ -183,6 +183,18 @@ FT_HOT void ft_copy(void *to, const void *from, size_t n)
 #endif
 }
 
+FT_HOT void ft_clear(void *at, size_t n)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(0) : "memory");
+#else
+    for (unsigned char *byte = at; n-- > 0; byte++) {
+        *byte = 0;
+        __asm__ volatile("" : : : "memory");
+    }
+#endif
+}
+
 /* Length of a string, at most `most`. By aligned words, which never reach into a page that the string, or `most`, does not. */
 #if defined(__SANITIZE_ADDRESS__) /* in unit tests, where bytes behind a string are guarded */
 FT_HOT size_t ft_length_most(const char *text, size_t most)

@@ -132,6 +132,7 @@ static pid_t fork_by(unsigned call, pid_t (*real)(void))
     ft_process.fork_count++; /* descriptions opened so far are shared from here on */
     if (ft_unlikely(ft_uring_rings != 0))
         ft_uring_forking();
+    ft_hello_keep();
     /* its atfork handlers may make calls in the child before it is ours */
     uint64_t *place = ft_fork_begin(__builtin_frame_address(0));
     pid_t r = real();
@@ -222,6 +223,8 @@ FT_EXPORT(int, clone, (int (*function)(void *), void *stack, int flags, void *ar
     }
     if (!is_vfork)
         note_shared(flags, 0);
+    if (!(flags & CLONE_VM))
+        ft_hello_keep();
     if (flags & CLONE_VM)
         r = real(function, stack, flags, arg, a, b, c);
     else
@@ -245,6 +248,7 @@ static void begin_in_either(struct either *either, unsigned call, const void *fr
 {
     ft_path_begin(&either->state, call);
     ft_process.fork_count++;
+    ft_hello_keep();
     either->pid = ft_process.pid;
     either->place = ft_fork_begin(frame);
 }

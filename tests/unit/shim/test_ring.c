@@ -246,6 +246,30 @@ static void a_ring_grows_as_far_as_it_was_told(void **state)
     }
 }
 
+static void the_first_step_of_a_ring_is_small(void **state)
+{
+    (void)state;
+    ft_fixture_make(1024);
+    ft_process.chunks_by_shim = 1024;
+    ft_process.chunks_high = FT_CHUNKS_AT_ATTACH;
+    ft_ring_prepare(1);
+    assert_int_equal(ft_process.chunks_high, 2 * FT_CHUNKS_AT_ATTACH);
+    ft_ring_prepare(1);
+    assert_int_equal(ft_process.chunks_high, 2 * FT_CHUNKS_AT_ATTACH + FT_CHUNKS_STEP);
+    ft_fixture_remove();
+}
+
+static void what_is_prepared_is_all_there_after_a_small_step(void **state)
+{
+    (void)state;
+    ft_fixture_make(1024);
+    ft_process.chunks_by_shim = 1024;
+    ft_process.chunks_high = FT_CHUNKS_AT_ATTACH;
+    ft_ring_prepare(64);
+    assert_in_range(ft_process.chunks_high, FT_CHUNKS_AT_ATTACH + 64, FT_CHUNKS_AT_ATTACH + 64 + FT_CHUNKS_STEP);
+    ft_fixture_remove();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +277,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_of_a_handler_and_its_victim_come_out_once, setup, teardown),
         cmocka_unit_test_setup_teardown(without_a_reader_events_are_dropped_into_the_totals, setup, teardown),
         cmocka_unit_test(a_ring_grows_as_far_as_it_was_told),
+        cmocka_unit_test(the_first_step_of_a_ring_is_small),
+        cmocka_unit_test(what_is_prepared_is_all_there_after_a_small_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
