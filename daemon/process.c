@@ -270,6 +270,24 @@ static struct ft_bytes proven_cgroup(const struct ft_process *process, struct ft
     return id && ft_cgroup_id_is(id, line) ? line : (struct ft_bytes){.data = NULL, .len = 0};
 }
 
+// By its session, which is its relative's where the process was gone before it could be asked for.
+static void identify_by_session(struct ft_process *process, const struct ft_process *relative,
+                                struct ft_identity_input *input, bool is_private)
+{
+    struct ft_identity by_cgroup;
+    bool is_told = ft_identity_session_from_cgroup(input->kernel_cgroup, &by_cgroup); // which says more
+    if (is_private)
+        input->login_session = login_session_of_private();
+    else if (!is_told)
+        input->login_session = login_session_of(process->pid);
+    ft_identity_find(input, &process->identity);
+    bool is_known = is_told || input->session || input->login_session != UINT32_MAX;
+    if (relative && !is_known)
+        ft_identity_inherit(&process->identity, &relative->identity);
+    else if (relative)
+        ft_identity_inherit_claim(&process->identity, &relative->identity);
+}
+
 void ft_process_identify(struct ft_process *process, const struct ft_process *relative, bool is_private)
 {
     char cgroup[4096];
@@ -293,14 +311,7 @@ void ft_process_identify(struct ft_process *process, const struct ft_process *re
     if (relative && (is_young || is_gone)) {
         ft_identity_inherit(&process->identity, &relative->identity);
     } else if (process->identity.source == FT_JOB_SOURCE_SESSION) {
-        struct ft_identity by_cgroup;
-        if (is_private)
-            input.login_session = login_session_of_private();
-        else if (!ft_identity_session_from_cgroup(input.kernel_cgroup, &by_cgroup)) // which says more
-            input.login_session = login_session_of(process->pid);
-        ft_identity_find(&input, &process->identity);
-        if (relative)
-            ft_identity_inherit_claim(&process->identity, &relative->identity);
+        identify_by_session(process, relative, &input, is_private);
     }
 }
 

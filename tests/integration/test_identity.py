@@ -94,6 +94,24 @@ def test_of_one_that_has_ended_the_kernel_still_tells(tap):
     assert [identity(p)[:4] for p in trace.processes()] == [(str(os.getpid()), "cgroup", "5", "cgroup")]
 
 
+RUNS_ANOTHER = "import subprocess; open('began', 'w').close(); input(); subprocess.run(['true'], check=True)"
+
+
+def test_of_one_that_has_ended_the_session_is_its_parents(tap):
+    """Its cgroup, which names no job, is all that the kernel still tells; short programs of a script made a job of their own."""
+    daemon = tap.daemon()
+    parent = subprocess.Popen([sys.executable, "-c", RUNS_ANOTHER], stdin=subprocess.PIPE, env=daemon.env(), cwd=tap.work)
+    tap.cleanup.append(lambda: harness.end_child(parent))
+    harness.wait_until("the parent's file", lambda: list(daemon.spool.rglob("*.flow")))
+    harness.wait_until("the parent's start", (tap.work / "began").exists)
+    daemon.process.send_signal(signal.SIGSTOP)
+    parent.communicate(b"\n")
+    daemon.process.send_signal(signal.SIGCONT)
+    processes = daemon.stop().processes()
+    assert len(processes) >= 2 and {p["job_source"] for p in processes} == {"session"}
+    assert len({p["job"] for p in processes}) == 1, [(p["exe"], p["job"]) for p in processes]
+
+
 def test_a_false_claim_of_a_cgroup_is_a_claim(tap):
     """A cgroup that a process names and is not in is not the kernel's word."""
     harness.needs(os.geteuid() == 0, "a mount namespace needs root")
