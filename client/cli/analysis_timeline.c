@@ -305,17 +305,19 @@ static void find_span(struct ft_timeline *timeline, const struct ft_trace_set *s
     }
 }
 
+/* How many bins of that width it takes, the last one of which may be shorter. */
+static int64_t count_of(int64_t span_ns, int64_t width_ns)
+{
+    return span_ns / width_ns + (span_ns % width_ns != 0);
+}
+
 static int64_t round_width(int64_t span_ns, uint64_t bins_most)
 {
     static const int64_t steps[] = {1, 2, 5};
-    int64_t width_ns = 1;
-    for (int64_t power = 1; power < INT64_MAX / 100; power *= 10) {
-        for (int i = 0; i < 3; i++) {
-            width_ns = power * steps[i];
-            if (span_ns / width_ns < (int64_t)bins_most) {
-                return width_ns;
-            }
-        }
+    int64_t width_ns = 1, power = 1;
+    for (int i = 0; (uint64_t)count_of(span_ns, width_ns) > bins_most; i = (i + 1) % 3) {
+        power = i == 2 ? power * 10 : power; /* two bins of 5e18 hold any span */
+        width_ns = power * steps[(i + 1) % 3];
     }
     return width_ns;
 }
@@ -334,7 +336,7 @@ static int divide(struct ft_timeline *timeline, const struct ft_timeline_wish *w
         timeline->width_ns = round_width(span_ns, wish->bins_most);
     }
     timeline->width_ns = timeline->width_ns > 0 ? timeline->width_ns : 1;
-    int64_t count = span_ns / timeline->width_ns + (span_ns % timeline->width_ns != 0);
+    int64_t count = count_of(span_ns, timeline->width_ns);
     if (count > FT_TIMELINE_BINS_MAX) {
         return -ERANGE;
     }

@@ -50,7 +50,7 @@ struct ft_timeline {
 struct ft_timeline_wish {
     uint64_t bins;      /* so many, of one width */
     int64_t width_ns;   /* so wide */
-    uint64_t bins_most; /* of a width of 1, 2 or 5 times a power of ten, and at most so many */
+    uint64_t bins_most; /* of a width of 1, 2 or 5 times a power of ten, and at most so many; two or more */
     bool without_categories;
     const struct ft_interval *windows; /* by process of the set: its calls are in unions within it alone; NULL: all */
 };

@@ -10,7 +10,8 @@ static void put_time(struct ft_json *json, const char *key, bool is_known, uint6
 
 static void put_rate(struct ft_json *json, const char *key, bool is_known, double amount, int64_t length_ns)
 {
-    ft_json_member_double_if(json, key, is_known, length_ns > 0 ? amount * 1e9 / (double)length_ns : 0);
+    is_known = is_known && length_ns > 0;
+    ft_json_member_double_if(json, key, is_known, is_known ? amount * 1e9 / (double)length_ns : 0);
 }
 
 static void put_figures(struct ft_json *json, const struct ft_timeline *timeline, const struct ft_timeline_bin *bin,
@@ -28,7 +29,7 @@ static void put_figures(struct ft_json *json, const struct ft_timeline *timeline
     put_time(json, "metadata_time", is_known, bin->metadata.time_ns);
     put_rate(json, "read_bandwidth", is_known, (double)bin->read.bytes, length_ns);
     put_rate(json, "write_bandwidth", is_known, (double)bin->write.bytes, length_ns);
-    ft_json_member_double_if(json, "concurrency", is_known, length_ns > 0 ? (double)time_ns / (double)length_ns : 0);
+    put_rate(json, "concurrency", is_known, (double)time_ns / 1e9, length_ns);
     ft_json_member_double_if(json, "request_size", bin->requests > 0,
                              bin->requests ? (double)bin->request_bytes / (double)bin->requests : 0);
     ft_json_member_seconds_if(json, "io_time", has_unions && is_known, bin->io_ns);

@@ -182,10 +182,14 @@ def test_of_too_many_categories_the_rest_are_one(tap, count):
 
 
 def test_no_event_and_one_moment(tmp_path):
+    """Nothing is divided by no time: a rate of it is not known."""
     path = generate(tmp_path / "t", "random", events=50)
-    for where in ("size=-5", "ts=" + str(events_of(path)[0]["ts"])):
+    moment = next(e["ts"] for e in events_of(path) if e.get("dur") == 0 and "errno" in e)
+    for where in ("size=-5", f"ts={moment} && dur=0"):
         document = exact("timeline", path, "--where", where)
-        assert len(document["bins"]) >= 1
+        assert len(document["bins"]) == 1 and document["start"] == document["end"] and ns(document["width"]) == 1
+        for row in (*document["bins"], document["total"]):
+            assert [row[key] for key in ("read_bandwidth", "write_bandwidth", "concurrency")] == [None] * 3
         assert harness.call([harness.FLOWTAP, "timeline", "--where", where, path]).returncode == 0
 
 
