@@ -6,6 +6,7 @@
 # | make meta            what the tree promises about itself    make lint          shellcheck, format
 # | make fuzz-short      each fuzz target for a few seconds     make fuzz          each for FUZZ_SECONDS (3600)
 # | make bench           the figures                            make soak          the long integration tests
+# | make bench ARGS="--only commands"   every command that reads traces, on 10^8 events in 4 GiB of addresses
 # | make peers           installs what bench compares with that pip has
 # | make repeat N=20 ARGS="-k fork"   chosen integration tests N times, to the first failure
 # | make generate        bin/flowtap-generate, which makes traces of any size

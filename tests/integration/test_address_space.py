@@ -12,18 +12,14 @@ import subprocess
 
 import pytest
 from generated import generate
-from harness import FLOWTAP, call, clean_environment, program
+from harness import FLOWTAP, REPO, call, clean_environment, program
 from reading import reading_commands
 
 EVENTS = 500_000
 MIB = 1 << 20
 THREADS_MAX = 8
 FILE_BYTES = 220
-COMMANDS = ["info", "verify", "summary", "summary --quick", "summary --by rank,epoch,name", "summary --by path",
-            "summary --where size<4096", "files", "files --by folder", "files --where size<4096", "processes",
-            "processes --where size<4096", "timeline", "timeline --where size<4096", "diagnose", "diff", "events",
-            "events --where size<4096", "events --sort -dur --top 1000", "events --sort path --top 20",
-            "events --by name,tag.epoch", "events --by path", "doctor"]
+COMMANDS = (REPO / "tests/data/reading-commands.txt").read_text().splitlines()  # `make bench ARGS="--only commands"` has 10^8
 
 
 def limit_with(processors):
