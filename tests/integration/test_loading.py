@@ -136,20 +136,3 @@ def test_nothing_that_flowtap_does_is_in_the_trace(tap):
     ours = [f["path"] for f in trace.files() if f["path"] != os.environ.get("PWD") and
             ("flowtap" in os.path.basename(f["path"]) or f["path"].startswith(str(trace.path)))]
     assert not ours and not trace.gaps("not_attached"), ours
-
-
-@pytest.mark.parametrize("name", [
-    "calls_dup", "calls_stdio", "stdio_threads", "fork_idle", "tls_end", "early", "calls_open", "calls_data", "calls_dir",
-    "calls_fortified", "calls_names", "calls_stat", "calls_process", "calls_aio", "vfork_fds", "many_fds",
-    "jump_out"])
-def test_valgrind_finds_nothing(tap, name):
-    harness.needs_program("valgrind")
-    argv = ["valgrind", "-q", "--error-exitcode=9", "--child-silent-after-fork=yes", harness.program(name)]
-    plain = tap.plain(argv, deadline=120)
-    harness.needs(plain.returncode != 9, f"valgrind complains of the untraced program: {plain.stderr[-200:]}")
-    shutil.rmtree(tap.work)
-    tap.work.mkdir()
-    daemon = tap.daemon()
-    traced = daemon.call(argv, cwd=tap.work, deadline=120)
-    assert traced.same() == plain.same()
-    assert daemon.stop().summary()["events"] > 10
