@@ -80,6 +80,7 @@ struct ft_call_state {
     int32_t fd_before;
     uint64_t start_before;
     const void *frame_before;
+    const char *path_before;
 };
 
 /* Everything of a finished call, for the paths that are not hot. */

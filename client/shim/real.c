@@ -7,6 +7,7 @@
 #include "client/shim/real.h"
 
 #include "client/shim/object.h"
+#include "client/shim/relay.h"
 #include "client/shim/settings.h"
 #include "client/shim/start.h"
 
@@ -16,8 +17,7 @@
 extern struct r_debug _r_debug __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
-enum { CALLS_MAX = 1024 };
-FT_TABLE ft_function *ft_real_table[CALLS_MAX];
+FT_TABLE ft_function *ft_real_table[FT_REAL_MAX];
 
 /* Names in one piece with offsets into it: pointers would have to be relocated in every process that starts. */
 static const struct names {
@@ -85,14 +85,16 @@ static const struct link_map *own_map(void)
     return NULL;
 }
 
-static ft_function *find_behind(const struct link_map *own, const char *name)
+static ft_function *find_behind(const struct link_map *own, const char *name, const struct link_map **where)
 {
     uint32_t hash = ft_object_hash(name);
     for (const struct link_map *map = own->l_next; map != NULL; map = map->l_next) {
         struct ft_object object = ft_object_of(map);
         ft_function *found = ft_object_find(&object, name, hash);
-        if (found != NULL)
+        if (found != NULL) {
+            *where = map;
             return found;
+        }
     }
     return NULL;
 }
@@ -114,8 +116,11 @@ ft_function *ft_real_resolve(unsigned call)
     const struct link_map *own = own_map();
     if (own == NULL)
         return NULL;
-    ft_function *found = find_behind(own, name);
-    if (found == NULL)
+    const struct link_map *where;
+    ft_function *found = find_behind(own, name, &where);
+    if (found != NULL)
+        ft_relay_note(own, where, name);
+    else
         found = find_in_libc_before(own, name);
     if (found != NULL)
         __atomic_store_n(&ft_real_table[call], found, __ATOMIC_RELAXED);
@@ -125,7 +130,8 @@ ft_function *ft_real_resolve(unsigned call)
 ft_function *ft_real_find(const char *name)
 {
     const struct link_map *own = own_map();
-    return own != NULL ? find_behind(own, name) : NULL;
+    const struct link_map *where;
+    return own != NULL ? find_behind(own, name, &where) : NULL;
 }
 
 ft_function *ft_real_in_vdso(const char *name)

@@ -13,7 +13,8 @@ typedef void ft_function(void);
 typedef long ft_raw_function(long number, ...);
 
 /* By call id; NULL: not looked up yet. */
-extern ft_function *ft_real_table[];
+enum { FT_REAL_MAX = 1024 };
+extern ft_function *ft_real_table[FT_REAL_MAX];
 
 /* Looks up and remembers; NULL where no library has it. */
 ft_function *ft_real_resolve(unsigned call);

@@ -33,6 +33,7 @@ struct ft_call_state ft_begin_nested(struct ft_call_state state, const void *fra
     state.fd_before = state.line->fd;
     state.start_before = state.line->call_start;
     state.frame_before = ft_thread.call_frame;
+    state.path_before = ft_thread.call_path;
     return state;
 }
 
@@ -45,6 +46,7 @@ void ft_end_nested(struct ft_call_state state)
     line->fd = state.fd_before;
     line->call_start = state.start_before;
     ft_thread.call_frame = state.frame_before;
+    ft_thread.call_path = state.path_before;
     __asm__ volatile("" : : : "memory"); /* shown last, when what belongs to it is there */
     line->call = state.call_before;
 }

@@ -18,6 +18,7 @@
 
 #include "client/shim/hot.h"
 #include "client/shim/real.h"
+#include "client/shim/relay.h"
 #include "proto/calls.h"
 
 #define FT_WRAPPER(name) ft_wrap_##name
@@ -140,6 +141,8 @@
         if (ft_unlikely(!ft_enter()))                               \
             return real arguments;                                  \
         const struct ft_args args = {__VA_ARGS__};                  \
+        if (FT_IS_RELAYED(id, &args))                               \
+            return real arguments;                                  \
         struct ft_call_state state;                                 \
         ft_begin_other(&state, id, &args, FT_FRAME());              \
         returns r = real arguments;                                 \
@@ -191,8 +194,12 @@ void ft_event_before(unsigned call, const struct ft_args *args);
             return FT_ABSENT(returns);                                \
         if (ft_unlikely(!ft_enter()))                                 \
             return real arguments;                                    \
+        const struct ft_args asked = {__VA_ARGS__};                   \
+        if (FT_IS_RELAYED(id, &asked))                                \
+            return real arguments;                                    \
         struct ft_call_state state;                                   \
         ft_path_begin(&state, id);                                    \
+        ft_thread.call_path = asked.path;                             \
         returns r = real arguments;                                   \
         const struct ft_args args = {__VA_ARGS__};                    \
         ft_path_end(&state, id, &args, FT_NUMBER(r));                 \
@@ -211,6 +218,8 @@ void ft_event_before(unsigned call, const struct ft_args *args);
         if (fd < 0 || (flags & MAP_ANONYMOUS) || ft_unlikely(!ft_enter())) \
             return real arguments;                                         \
         const struct ft_args args = {__VA_ARGS__};                         \
+        if (FT_IS_RELAYED(id, &args))                                      \
+            return real arguments;                                         \
         struct ft_call_state state;                                        \
         ft_begin_other(&state, id, &args, FT_FRAME());                     \
         returns r = real arguments;                                        \
@@ -227,8 +236,12 @@ void ft_stream_opened(const struct ft_call_state *state, unsigned call, const st
         FT_REAL(returns, name, params);                                                \
         if (ft_unlikely(!ft_enter()))                                                  \
             return real arguments;                                                     \
+        const struct ft_args asked = {__VA_ARGS__};                                    \
+        if (FT_IS_RELAYED(id, &asked))                                                 \
+            return real arguments;                                                     \
         struct ft_call_state state;                                                    \
         ft_path_begin(&state, id);                                                     \
+        ft_thread.call_path = asked.path;                                              \
         returns r = real arguments;                                                    \
         const struct ft_args args = {__VA_ARGS__};                                     \
         ft_stream_opened(&state, id, &args, r != NULL ? ft_dir_fd(r) : -1, O_CLOEXEC); \

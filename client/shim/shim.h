@@ -89,9 +89,10 @@ struct ft_thread {
     uint64_t vfork_touched;          /* descriptors that the vfork child changed, by number; 63: any from there on */
     void *vfork_pages;               /* taken by the child for what it was about to become */
     uint64_t vfork_pages_bytes;
-    uint8_t tags_untold; /* its tags or the process's are not all in the segment yet */
-    uint8_t has_opened;  /* libraries that it has not looked at (levels_scan.c) */
-    uint32_t opened_at;  /* what others had looked at by then */
+    uint8_t tags_untold;   /* its tags or the process's are not all in the segment yet */
+    uint8_t has_opened;    /* libraries that it has not looked at (levels_scan.c) */
+    uint32_t opened_at;    /* what others had looked at by then */
+    const char *call_path; /* of the call that the line shows, where it is an ordinary one on a path (relay.h) */
 };
 
 /* This page is wiped in a child, however it was made: base is 0 there until the child has attached. */

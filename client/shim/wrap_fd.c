@@ -28,6 +28,8 @@ static int close_by(unsigned call, int (*real)(int), int fd)
     if (!ft_enter())
         return real(fd);
     const struct ft_args args = {FD(fd), RET(STATUS)};
+    if (FT_IS_RELAYED(call, &args))
+        return real(fd);
     struct ft_call_state state;
     ft_begin(&state, call, &args);
     ft_fd_closing(fd);
@@ -125,6 +127,8 @@ FT_EXPORT(int, dup, (int fd))
 static int duplicate(unsigned call, int fd, int fd2, int (*real2)(int, int), int (*real3)(int, int, int), int flags)
 {
     const struct ft_args args = {FD(fd), ARG((unsigned)fd2), RET(VALUE)};
+    if (FT_IS_RELAYED(call, &args))
+        return real2 != NULL ? real2(fd, fd2) : real3(fd, fd2, flags);
     struct ft_call_state state;
     ft_begin(&state, call, &args);
     if (fd != fd2 && fd >= 0 && fd2 >= 0)
@@ -188,6 +192,8 @@ static int control(unsigned call, int (*real)(int, int, long), int fd, int comma
     if (!ft_enter())
         return real(fd, command, arg);
     const struct ft_args args = {FD(fd), ARG((unsigned)command), RET(VALUE)};
+    if (FT_IS_RELAYED(call, &args))
+        return real(fd, command, arg);
     struct ft_call_state state;
     ft_begin(&state, call, &args);
     int r = real(fd, command, arg);

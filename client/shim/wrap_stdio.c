@@ -45,6 +45,8 @@
             return real arguments;                                            \
         struct ft_stdio io;                                                   \
         io.args = (struct ft_args){__VA_ARGS__};                              \
+        if (FT_IS_RELAYED(id, &io.args))                                      \
+            return real arguments;                                            \
         start;                                                                \
         returns r = real arguments;                                           \
         finish;                                                               \
@@ -66,6 +68,8 @@
             return real arguments;                                                                 \
         struct ft_stdio io;                                                                        \
         io.args = (struct ft_args){__VA_ARGS__};                                                   \
+        if (FT_IS_RELAYED(id, &io.args))                                                           \
+            return real arguments;                                                                 \
         ft_stdio_begin(&io, id);                                                                   \
         size = 1;                                                                                  \
         n = bytes;                                                                                 \
@@ -139,8 +143,12 @@
         FT_REAL(returns, name, params);                                                  \
         if (ft_unlikely(!ft_enter()))                                                    \
             return real arguments;                                                       \
+        const struct ft_args asked = {__VA_ARGS__};                                      \
+        if (FT_IS_RELAYED(id, &asked))                                                   \
+            return real arguments;                                                       \
         struct ft_call_state state;                                                      \
         ft_path_begin(&state, id);                                                       \
+        ft_thread.call_path = asked.path;                                                \
         returns r = real arguments;                                                      \
         const struct ft_args args = {__VA_ARGS__};                                       \
         ft_stream_opened(&state, id, &args, r != NULL ? ft_stdio_descriptor(r) : -1, 0); \

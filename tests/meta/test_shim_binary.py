@@ -79,7 +79,8 @@ def test_a_start_maps_little_and_writes_one_page_of_variables():
                if len(fields) == 3 and fields[1] in "bB"}
     late = {"ft_real_table", "sink", "rings", "far_pages", "description_pages", "ft_wiped_page", "ft_thread",
             "intern_pages", "intern_recent", "intern_heap", "async_pages",
-            "tags_of_lines", "tags_of_process", "group_texts", "forks_of_lines", "kept_items"}
+            "tags_of_lines", "tags_of_process", "group_texts", "forks_of_lines", "kept_items",
+            "relay_ranges", "relay_ranges_taken"}
     assert bss % 4096 == 0 and symbols["ft_wiped_page"] == bss + size - 4096
     assert not [name for name, at in symbols.items() if at >= bss + 4096 and name not in late
                 and not name.startswith(("levels_", "ft_levels_"))]
