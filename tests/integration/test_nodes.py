@@ -1,19 +1,42 @@
 # SPDX-License-Identifier: MIT
-"""The traces of many nodes are one job, in bounded memory."""
+"""The traces of many nodes are one job: what is said of it is what its files say one by one, in memory that goes with nothing else."""
 
+import collections
 import json
+import os
+import re
+import resource
+import subprocess
 
 import harness
-from generated import generate
+import pytest
+from generated import events_of, generate
+from reading import on
+from test_address_space import COMMANDS
 
 NODES, EVENTS, MEMORY = 1000, 100_000, 4 << 30
+PROCESSES = 16  # of each node of a kind that the generator makes
+# flowtap(1): what each trace file takes of a reader, beside its names, files, processes and threads; `diff` reads two of each.
+FILE_BYTES, NOISE_BYTES = 96 << 10, 8 << 20
 
 
-def limited(command, path):
-    done = harness.call(["/bin/sh", "-c", f'ulimit -v {MEMORY // 1024} && exec "$@"', "sh",
-                         harness.FLOWTAP, command, "--json", path], deadline=300)
+def limited(command, path, *options):
+    done = harness.call([harness.FLOWTAP, command, "--json", *options, path], deadline=300,
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)))
     assert done.returncode == 0 and not done.stderr, (command, done.stderr)
     return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    """A thousand files, and the events of each, read alone."""
+    path = generate(tmp_path_factory.mktemp("nodes") / "t", "metadata", "--hosts", str(NODES), events=EVENTS)
+    return path, [events_of(file) for file in sorted(path.iterdir())]
+
+
+def keys_of(event):
+    """All of an event but when it was since the trace's first one."""
+    return json.dumps({key: value for key, value in event.items() if key != "t"}, sort_keys=True)
 
 
 def test_a_thousand_nodes_are_one_job(tmp_path):
@@ -28,3 +51,104 @@ def test_a_thousand_nodes_are_one_job(tmp_path):
     assert sum(f["read_bytes"] for f in files) == summary["read"]["bytes"]
     assert sum(f["written_bytes"] for f in files) == summary["write"]["bytes"]
     assert sum(b["reads"] for b in limited("timeline", path)["bins"]) == summary["read"]["count"]
+
+
+def test_its_events_are_those_of_all_files_in_order_of_time(job):
+    path, singles = job
+    events = events_of(path)
+    assert [e["ts"] for e in events] == sorted(e["ts"] for one in singles for e in one)
+    assert sorted(map(keys_of, events)) == sorted(keys_of(e) for one in singles for e in one)
+    start = round(limited("summary", path)["start"] * 1e9)
+    assert all(round(e["t"] * 1e9) == e["ts"] - start for e in events)
+    counts = collections.Counter((e["host"], e["name"]) for one in singles for e in one)
+    groups = limited("events", path, "--by", "host,name")["groups"]
+    assert {(g["group"]["host"], g["group"]["name"]): g["count"] for g in groups} == counts
+    longest = events_of(path, "--sort", "-dur", "--top", "50")
+    assert [e["dur"] for e in longest] == sorted((e["dur"] for one in singles for e in one), reverse=True)[:50]
+
+
+def test_its_findings_are_of_all_files(job):
+    path, singles = job
+    finding, = (f for f in limited("diagnose", path)["findings"] if f["check"] == "lookups")
+    looks = collections.Counter((e["host"], e["path"]) for one in singles for e in one
+                                if re.search("stat|open|access|readlink|scandir", e["name"]))
+    assert finding["figure"].startswith(f"{sum(looks.values()):,} opens, stats and the like")
+    assert all(file["count"] in {count for (_, at), count in looks.items() if at == file["path"]} for file in finding["files"])
+
+
+def test_two_of_them_side_by_side(job, tmp_path):
+    """All nodes against a half of them."""
+    path, singles = job
+    half = tmp_path / "half"
+    half.mkdir()
+    for file in sorted(path.iterdir())[:NODES // 2]:
+        os.link(file, half / file.name)
+    done = harness.call([harness.FLOWTAP, "diff", "--json", "--top", "0", path, half], deadline=300)
+    assert done.returncode == 0 and not done.stderr
+    told = json.loads(done.stdout)
+    for side, part in (("a", singles), ("b", singles[:NODES // 2])):
+        calls, times = collections.Counter(), collections.Counter()
+        for event in (e for one in part for e in one):
+            calls[event["name"]] += 1
+            times[event["name"]] += event["dur"]
+        assert {c["name"]: c[side]["count"] for c in told["calls"] if c[side]["count"]} == calls
+        assert {c["name"]: round(c[side]["time"] * 1e9) for c in told["calls"] if c[side]["count"]} == times
+        assert told["totals"]["processes"][side] == PROCESSES * len(part)
+        assert told["totals"]["reads"][side] == calls["read"] and told["totals"]["writes"][side] == calls["write"]
+
+
+def test_each_file_is_checked(job, tmp_path):
+    path, singles = job
+    told = limited("verify", path)
+    assert told["ok"] and not told["partial"] and [f["events"] for f in told["files"]] == [len(one) for one in singles]
+    assert [f["events"] for f in limited("info", path)["files"]] == [len(one) for one in singles]
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for at, file in enumerate(sorted(path.iterdir())):
+        if at == NODES - 7:
+            data = bytearray(file.read_bytes())
+            data[len(data) // 2] ^= 0xff
+            (copy / file.name).write_bytes(data)
+        else:
+            os.link(file, copy / file.name)
+    done = on(["verify", "--json"], copy)
+    told = json.loads(done.stdout)
+    assert done.returncode == 1 and [at for at, file in enumerate(told["files"]) if not file["ok"]] == [NODES - 7]
+
+
+def test_the_library_reads_them_as_one(job):
+    path, singles = job
+    done = [harness.call([harness.program("read_trace"), mode, path], deadline=120) for mode in ("facts", "count")]
+    assert all(one.returncode == 0 for one in done), done[0].stderr
+    facts, count = (json.loads(one.stdout.splitlines()[0]) for one in done)
+    events = [e for one in singles for e in one]
+    assert (facts["events"], facts["parts"], facts["hosts"], facts["partial"], count["count"]) == (EVENTS, NODES, NODES, 0, EVENTS)
+    assert facts["processes"] == PROCESSES * NODES
+    rows = harness.call([harness.program("read_trace"), "events", path], deadline=120).stdout.splitlines()
+    assert collections.Counter((row["ts"], row["pid"], row["dur"]) for row in map(json.loads, rows)) == collections.Counter(
+        (e["ts"], e["pid"], e["dur"]) for e in events)
+
+
+def peak(words):
+    with subprocess.Popen([harness.FLOWTAP, *words], stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, words
+    return usage.ru_maxrss * 1024
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory):
+    """The same events, from ever more nodes."""
+    folder = tmp_path_factory.mktemp("clusters")
+    return {nodes: generate(folder / str(nodes), "checkpoint", "--hosts", str(nodes), events=EVENTS) for nodes in (10, 100, 1000)}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_memory_goes_with_the_number_of_files_alone(clusters, command):
+    first = command.split()[0]
+    peaks = {nodes: peak([*command.split(), *{"diff": [path, path], "doctor": ["--trace", path]}.get(first, [path])])
+             for nodes, path in clusters.items()}
+    each = FILE_BYTES * (2 if first == "diff" else 1)
+    assert peaks[100] <= peaks[10] + 90 * each + NOISE_BYTES, peaks
+    assert peaks[1000] <= peaks[100] + 900 * each + NOISE_BYTES, peaks
