@@ -18,27 +18,28 @@ enum { RANGES_MAX = 8 };
 FT_TABLE static struct range relay_ranges[RANGES_MAX];
 FT_TABLE static uint32_t relay_ranges_taken; /* atomic */
 
-/*
- * Ids that are the same call, a 0 behind each. One byte for each, since all constants lie together where every start reads
- * them (order.ld).
- */
+/* Ids that are the same call, a 0 behind each. */
 enum { STDIO_BASE = FT_CALL_ID_fopen - 1 };
 #define SAME(...) __VA_ARGS__, 0
 #define ID(name) FT_CALL_ID_##name
 #define STREAM_ID(name) (FT_CALL_ID_##name - STDIO_BASE)
-static const uint8_t same[] = {
-    SAME(ID(open), ID(open64), ID(openat), ID(openat64), ID(__open_2), ID(__open64_2), ID(__openat_2)),
-    SAME(ID(stat), ID(stat64), ID(lstat), ID(lstat64), ID(fstatat), ID(fstatat64), ID(statx)),
+FT_LATER static const uint8_t same[] = {
+    SAME(ID(open), ID(open64), ID(openat), ID(openat64), ID(__open_2), ID(__open64_2), ID(__openat_2), ID(__openat64_2),
+         ID(creat), ID(creat64), ID(__open), ID(__open64)),
+    SAME(ID(stat), ID(stat64), ID(lstat), ID(lstat64), ID(fstatat), ID(fstatat64), ID(statx), ID(__xstat),
+         ID(__xstat64), ID(__lxstat), ID(__lxstat64), ID(__fxstatat), ID(__fxstatat64)),
     SAME(ID(fstat), ID(fstat64), ID(__fxstat), ID(__fxstat64)),
     SAME(ID(statfs), ID(statfs64), ID(__statfs), ID(statvfs), ID(statvfs64)),
     SAME(ID(fstatfs), ID(fstatfs64), ID(fstatvfs), ID(fstatvfs64)),
-    SAME(ID(mkstemp), ID(mkstemp64), ID(mkostemp), ID(mkostemp64), ID(mkstemps), ID(mkstemps64)),
+    SAME(ID(mkstemp), ID(mkstemp64), ID(mkostemp), ID(mkostemp64), ID(mkstemps), ID(mkstemps64), ID(mkostemps),
+         ID(mkostemps64)),
     SAME(ID(close), ID(__close)),
     SAME(ID(dup2), ID(__dup2), ID(dup3)),
     SAME(ID(fcntl), ID(fcntl64), ID(__fcntl)),
     SAME(ID(read), ID(__read), ID(__read_chk), ID(readv)),
     SAME(ID(write), ID(__write), ID(writev)),
-    SAME(ID(pread), ID(pread64), ID(__pread64), ID(__pread_chk), ID(__pread64_chk), ID(preadv)),
+    SAME(ID(pread), ID(pread64), ID(__pread64), ID(__pread_chk), ID(__pread64_chk), ID(preadv), ID(preadv64),
+         ID(preadv2), ID(preadv64v2)),
     SAME(ID(pwrite), ID(pwrite64), ID(__pwrite64), ID(pwritev), ID(pwritev64), ID(pwritev2), ID(pwritev64v2)),
     SAME(ID(lseek), ID(lseek64), ID(llseek), ID(__lseek)),
     SAME(ID(sendfile), ID(sendfile64)),
@@ -66,7 +67,7 @@ static const uint8_t same[] = {
     SAME(ID(send), ID(__send), ID(sendto)),
     SAME(ID(recv), ID(__recv_chk), ID(recvfrom), ID(__recvfrom_chk)),
 };
-static const uint8_t same_on_streams[] = {
+FT_LATER static const uint8_t same_on_streams[] = {
     SAME(STREAM_ID(fopen), STREAM_ID(fopen64)),
     SAME(STREAM_ID(fread), STREAM_ID(fread_unlocked), STREAM_ID(__fread_chk), STREAM_ID(__fread_unlocked_chk)),
     SAME(STREAM_ID(fwrite), STREAM_ID(fwrite_unlocked)),
@@ -79,7 +80,7 @@ static const uint8_t same_on_streams[] = {
     SAME(STREAM_ID(getline), STREAM_ID(getdelim), STREAM_ID(__getdelim)),
     SAME(STREAM_ID(fflush), STREAM_ID(fflush_unlocked)),
     SAME(STREAM_ID(vfprintf), STREAM_ID(vprintf), STREAM_ID(__vfprintf_chk), STREAM_ID(__vprintf_chk),
-         STREAM_ID(fprintf), STREAM_ID(printf)),
+         STREAM_ID(fprintf), STREAM_ID(printf), STREAM_ID(__fprintf_chk), STREAM_ID(__printf_chk)),
     SAME(STREAM_ID(fseek), STREAM_ID(fseeko), STREAM_ID(fseeko64)),
     SAME(STREAM_ID(ftell), STREAM_ID(ftello), STREAM_ID(ftello64)),
     SAME(STREAM_ID(fgetpos), STREAM_ID(fgetpos64)),
@@ -136,8 +137,8 @@ static void add(const struct link_map *map)
 
 static int is_of_libc(const char *soname)
 {
-    static const char names[][sizeof("libpthread.so.")] = {"libc.so.",  "libpthread.so.", "librt.so.",
-                                                           "libdl.so.", "libutil.so.",    "ld-linux"};
+    FT_LATER static const char names[][sizeof("libpthread.so.")] = {"libc.so.",  "libpthread.so.", "librt.so.",
+                                                                    "libdl.so.", "libutil.so.",    "ld-linux"};
     for (size_t i = 0; soname != NULL && i < sizeof(names) / sizeof(names[0]); i++)
         if (ft_has_prefix(soname, names[i]))
             return 1;

@@ -23,10 +23,13 @@
 #define FT_TABLE
 #define FT_LAST_PAGE __attribute__((aligned(4096)))
 #define FT_RELOCATED
+#define FT_LATER
 #else
 #define FT_TABLE __attribute__((section(".bss.tables")))
 #define FT_LAST_PAGE __attribute__((section(".bss.wiped"), aligned(4096)))
 #define FT_RELOCATED __attribute__((section(".data.rel.ro")))
+/* Constants that a start does not read: they lie with the code that needs them (order.ld). */
+#define FT_LATER __attribute__((section(".constants.later")))
 #endif
 
 #if defined(__x86_64__)
