@@ -144,8 +144,7 @@ static void add_in_call(struct ft_drain *drain, struct ft_process *process, stru
             .tid = line->tid,
             .call = (uint16_t)line->call,
             .file = name ? ft_files_id(drain, process, name) : 0,
-            .since_ns = process->clock == FT_CLOCK_TICKS ? ft_clock_view_ns(drain->view, line->call_start)
-                                                         : (int64_t)line->call_start,
+            .since_ns = ft_process_ns(process, drain->view, line->call_start),
         };
     }
     record->in_call = lists->in_call;

@@ -197,7 +197,8 @@ int ft_batch_collect(struct ft_batch *batch, struct ft_process *process, size_t 
     // Decided before the first copy, once for the whole batch: what is left of one that lived then is drained again.
     bool may_go_on = atomic_load(&process->state) == FT_PROCESS_ALIVE;
     int r = ft_segment_look_again(segment);
-    uint64_t until_ticks = process->clock == FT_CLOCK_TICKS ? ft_clock_ticks() : (uint64_t)ft_clock_mono_ns();
+    uint64_t until_ticks =
+        process->clock == FT_CLOCK_TICKS ? ft_clock_ticks() : (uint64_t)(ft_clock_mono_ns() + process->clock_ahead_ns);
     uint32_t chunk = 0;
     while (r >= 0 && chunk < segment->counts.chunks_ready) {
         uint32_t run = run_of_chunks(segment, chunk);

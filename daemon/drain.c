@@ -162,24 +162,14 @@ static void add_bytes(const struct ft_record_event *record, struct ft_event *eve
     event->has |= FT_HAS_BYTES;
 }
 
-// A client's own nanoseconds may be any number; sums and differences of two of these are still ones.
-static int64_t claimed_ns(uint64_t ns)
-{
-    return ns < INT64_MAX / 2 ? (int64_t)ns : INT64_MAX / 2;
-}
-
 void ft_drain_fill_event(struct ft_drain *drain, const struct ft_process *process, const struct ft_record_event *record,
                          struct ft_event *event)
 {
-    int64_t start_ns, end_ns;
-    if (process->clock == FT_CLOCK_TICKS) {
-        end_ns = ft_clock_view_ns(drain->view, record->end_ticks);
-        start_ns =
-            record->duration_ticks ? ft_clock_view_ns(drain->view, record->end_ticks - record->duration_ticks) : end_ns;
-    } else {
-        end_ns = claimed_ns(record->end_ticks);
-        start_ns = end_ns - claimed_ns(record->duration_ticks);
-    }
+    int64_t end_ns = ft_process_ns(process, drain->view, record->end_ticks), start_ns = end_ns;
+    if (process->clock != FT_CLOCK_TICKS)
+        start_ns -= ft_process_claimed_ns(record->duration_ticks);
+    else if (record->duration_ticks)
+        start_ns = ft_clock_view_ns(drain->view, record->end_ticks - record->duration_ticks);
     event->start_ns = start_ns;
     event->dur_ns = end_ns > start_ns ? end_ns - start_ns : 0;
     event->size = record->size;

@@ -27,8 +27,7 @@ static void put_call(struct ft_job *job, struct ft_process *process, struct ft_l
         const struct ft_line *line = &segment->lines[i];
         if (!line->call || line->call >= FT_TRACE_CALL_MAX)
             continue;
-        int64_t since_ns = process->clock == FT_CLOCK_TICKS ? ft_clock_view_ns(job->view, line->call_start)
-                                                            : (int64_t)line->call_start;
+        int64_t since_ns = ft_process_ns(process, job->view, line->call_start);
         since_ns = since_ns < process->start_ns ? process->start_ns : since_ns > now_ns ? now_ns : since_ns;
         if (row->call && now_ns - since_ns <= row->call_ns)
             continue;

@@ -8,6 +8,7 @@
 
 #include "daemon/cgroup_id.h"
 #include "daemon/procfs.h"
+#include "daemon/time_namespace.h"
 
 // A process younger than this when it attached has done next to nothing before. One that is older may have had no image
 // before all the same: on a busy node much lies between a fork and what follows it.
@@ -59,10 +60,11 @@ static int read_items(struct ft_process *process, size_t bytes)
 }
 
 // The start that the process claims, where it can be true.
-static int64_t plausible_start_ns(const struct ft_hello *hello)
+static int64_t plausible_start_ns(const struct ft_hello *hello, int64_t ahead_ns)
 {
     int64_t now_ns = ft_clock_mono_ns();
-    return hello->attach_mono_ns > 0 && hello->attach_mono_ns < now_ns ? hello->attach_mono_ns : now_ns;
+    int64_t start_ns = hello->attach_mono_ns > 0 ? hello->attach_mono_ns - ahead_ns : 0;
+    return start_ns > 0 && start_ns < now_ns ? start_ns : now_ns;
 }
 
 int ft_process_read_hello(struct ft_process *process)
@@ -85,7 +87,8 @@ int ft_process_read_hello(struct ft_process *process)
     process->parent_pid = hello.pid == process->pid ? hello.ppid : 0;
     process->start_time = hello.start_time;
     process->pid_namespace = hello.pid_namespace;
-    process->start_ns = plausible_start_ns(&hello);
+    process->clock_ahead_ns = ft_time_namespace_ahead_ns(process->pid, &hello);
+    process->start_ns = plausible_start_ns(&hello, process->clock_ahead_ns);
     if (hello.image != FT_IMAGE_EXEC && (hello.parent_segment_id[0] || hello.parent_segment_id[1]))
         process->parent_segment = ft_segment_mix_id(hello.parent_segment_id);
     ft_names_set_cwd(&process->names, process->cwd.data, process->cwd.len);

@@ -115,11 +115,12 @@ struct ft_process {
     uint64_t parent_segment; // 0 unknown
     uint64_t segment_before; // of the image before an exec
     bool is_exec;
-    int pidfd;            // -1 where the kernel has none
-    uint64_t pidfd_id;    // the kernel's identity of the pid (6.9); 0 unknown
-    uint8_t *hello_bytes; // the views below point into it
-    uint32_t clock;       // enum ft_clock
-    uint32_t image;       // enum ft_image
+    int pidfd;              // -1 where the kernel has none
+    uint64_t pidfd_id;      // the kernel's identity of the pid (6.9); 0 unknown
+    uint8_t *hello_bytes;   // the views below point into it
+    uint32_t clock;         // enum ft_clock
+    int64_t clock_ahead_ns; // of its nanoseconds, before ours (time_namespace.h)
+    uint32_t image;         // enum ft_image
     struct ft_bytes exe, argv, environment, cgroup, cwd;
     bool is_argv_cut;
     struct ft_identity identity;
@@ -184,6 +185,20 @@ struct ft_process {
     uv_poll_t watch;
     bool has_watch;
 };
+
+// A client's own nanoseconds may be any number; sums and differences of two of these, and what they are ahead, are still ones.
+static inline int64_t ft_process_claimed_ns(uint64_t ns)
+{
+    return ns < INT64_MAX / 4 ? (int64_t)ns : INT64_MAX / 4;
+}
+
+// What the process's clock said, on ours.
+static inline int64_t ft_process_ns(const struct ft_process *process, struct ft_clock_view *view, uint64_t ticks)
+{
+    if (process->clock == FT_CLOCK_TICKS)
+        return ft_clock_view_ns(view, ticks);
+    return ft_process_claimed_ns(ticks) - process->clock_ahead_ns;
+}
 
 // Reads the Hello into the process: views, cwd, claims. -EBADMSG where it makes no sense. Takes no descriptor.
 int ft_process_read_hello(struct ft_process *process);

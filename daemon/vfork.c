@@ -63,7 +63,7 @@ static struct ft_process_vfork_level *begin_level(struct ft_process_line *line, 
 // What a client claims, so it is kept between its own start and now.
 static int64_t begin_ns(struct ft_drain *drain, const struct ft_process *process, uint64_t ticks)
 {
-    int64_t at_ns = process->clock == FT_CLOCK_TICKS ? ft_clock_view_ns(drain->view, ticks) : (int64_t)ticks;
+    int64_t at_ns = ft_process_ns(process, drain->view, ticks);
     return at_ns < process->start_ns || at_ns > drain->now_ns ? process->start_ns : at_ns;
 }
 

@@ -197,8 +197,9 @@ struct ft_hello {
     uint64_t parent_segment_id[2]; /* of a forked child: its parent's */
     uint64_t pid_namespace;        /* inode of /proc/self/ns/pid; 0: not asked for */
     uint32_t gap_count[FT_SHIM_GAP_COUNT];
-    uint64_t ring_calls; /* of io_uring, as far as the shim knows */
-    uint32_t reserved[34];
+    uint64_t ring_calls;    /* of io_uring, as far as the shim knows */
+    int64_t attach_real_ns; /* CLOCK_REALTIME of the pair, alike in all time namespaces; 0: `clock` is the counter */
+    uint32_t reserved[32];
 };
 
 /* Items behind struct ft_hello: type, bytes, padded to 4. */
@@ -394,7 +395,6 @@ _Static_assert(sizeof(struct ft_chunk_head) == FT_CHUNK_HEAD_BYTES, "chunk head"
 _Static_assert(offsetof(struct ft_chunk_head, consumed) == 40, "written by the daemon");
 _Static_assert(FT_CHUNK_SLOTS < 256, "slots fit FT_CONSUMED");
 _Static_assert(FT_CHUNK_HEAD_BYTES + FT_CHUNK_SLOTS * FT_SLOT_BYTES == FT_CHUNK_BYTES, "chunk");
-_Static_assert(sizeof(struct ft_hello) == 256, "hello");
-_Static_assert(sizeof(struct ft_hello_item_head) == 8, "item");
+_Static_assert(sizeof(struct ft_hello) == 256 && sizeof(struct ft_hello_item_head) == 8, "hello, item");
 
 #endif

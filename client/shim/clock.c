@@ -66,7 +66,8 @@ void ft_clock_prepare_coarse(void)
     if (ft_process.clock != FT_CLOCK_TICKS || ft_process.ticks_per_second != 0)
         return;
     uint64_t ticks = ft_ticks() - ft_process.pair_ticks;
-    int64_t ns = ft_clock_mono_ns() - ft_process.pair_mono_ns;
+    int64_t now = ft_clock_mono_ns(), ns = now - ft_process.pair_mono_ns;
+    ft_process.pair_real_ns = read_clock(CLOCK_REALTIME) - ns;
     if (ns <= 0)
         return;
     ft_process.ticks_per_second = (uint64_t)((unsigned __int128)ticks * 1000000000u / (uint64_t)ns);
@@ -82,6 +83,17 @@ static uint64_t ticks_of_coarse(int64_t ns)
     return since < 0 ? ft_process.pair_ticks - ticks : ft_process.pair_ticks + ticks;
 }
 
+/* Two looks at coarse clocks are up to two of their steps apart; time namespaces that differ by less do not matter. */
+enum { SAME_CLOCK_NS = 20000000 };
+
+/* How far the clock of this pair is before that of the parent's, in a child whose time namespace is another one. */
+static int64_t ahead_of_parent(int64_t mono, int64_t real)
+{
+    const struct ft_process *p = &ft_process;
+    int64_t ahead = (mono - real) - (p->pair_mono_ns - p->pair_real_ns);
+    return p->pair_real_ns != 0 && (ahead > SAME_CLOCK_NS || ahead < -SAME_CLOCK_NS) ? ahead : 0;
+}
+
 void ft_clock_pair(enum ft_image image)
 {
     struct ft_process *p = &ft_process;
@@ -90,8 +102,15 @@ void ft_clock_pair(enum ft_image image)
     if (p->coarse && image == FT_IMAGE_EXEC)
         p->clock = FT_CLOCK_MONOTONIC_NS;
     int64_t ns = ask_clock(p->coarse ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC);
-    p->pair_ticks = p->coarse ? ticks_of_coarse(ns) : p->clock == FT_CLOCK_TICKS ? ft_ticks() : (uint64_t)ns;
+    int64_t real = 0;
+    if (p->coarse || p->clock != FT_CLOCK_TICKS)
+        real = ask_clock(p->coarse ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME);
+    if (p->clock != FT_CLOCK_TICKS)
+        p->pair_ticks = (uint64_t)ns;
+    else
+        p->pair_ticks = p->coarse ? ticks_of_coarse(ns - ahead_of_parent(ns, real)) : ft_ticks();
     p->pair_mono_ns = ns;
+    p->pair_real_ns = real;
 }
 
 uint64_t ft_now_slow(void)

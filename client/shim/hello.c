@@ -245,6 +245,7 @@ void ft_hello_fill(enum ft_image image)
         .shim_version = FT_SHIM_VERSION,
         .attach_ticks = ft_process.pair_ticks,
         .attach_mono_ns = ft_process.pair_mono_ns,
+        .attach_real_ns = ft_process.pair_real_ns,
         .items_cut = ft_process.hello_items_cut,
         .parent_segment_id = {ft_process.parent_id[0], ft_process.parent_id[1]},
     };

@@ -170,7 +170,7 @@ struct ft_process {
     uint8_t inherited_filter; /* whether a seccomp filter was there at the start: 0 not asked, 1 no, 2 yes (atomic) */
     uint64_t
         pair_ticks; /* clock pair of attach, and the counter's rate once a coarse clock has to be turned to ticks */
-    int64_t pair_mono_ns;
+    int64_t pair_mono_ns, pair_real_ns; /* the latter where the counter is not all there is to it, else 0 */
     uint64_t ticks_per_second;
 };
 
