@@ -188,6 +188,9 @@ void ft_ending_finish(struct ft_drain *drain, struct ft_process *process, int64_
     process->is_left = !end_ns && !process->is_lost;
     // Of a process that had ended before it was admitted the last event is the best that is known.
     process->end_ns = process->was_dead && process->last_event_ns ? process->last_event_ns : end_ns;
+    // A coarse clock, or a claim, may be before the start.
+    if (process->end_ns && process->end_ns < process->start_ns)
+        process->end_ns = process->start_ns;
     if (end_ns)
         ft_ending_learn_exit(process);
     ft_vfork_finish(drain, process);
