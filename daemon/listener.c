@@ -25,6 +25,8 @@
 #include "daemon/test_point.h"
 #include "daemon/unseen.h"
 
+// Who comes so soon behind another waits in the queue: each of a crowd of short processes would wake us, and find us at work.
+#define REST_MS 2
 // Clients taken in one go before timers get their turn; fewer than the descriptors that are kept (admit.c).
 #define ACCEPT_MAX 32
 
@@ -215,11 +217,25 @@ void ft_listener_accept_all(struct ft_daemon *daemon)
         ;
 }
 
+static void on_client(uv_poll_t *watch, int status, int events);
+
+static void on_rested(uv_timer_t *rest)
+{
+    struct ft_daemon *daemon = rest->data;
+    if (!is_anybody_waiting(daemon))
+        uv_poll_start(&daemon->listener.watch, UV_READABLE, on_client);
+    else
+        uv_timer_start(rest, on_rested, accept_batch(daemon) ? 0 : REST_MS, 0);
+}
+
 static void on_client(uv_poll_t *watch, int status, int events)
 {
+    struct ft_daemon *daemon = watch->data;
     (void)events;
-    if (status == 0)
-        accept_batch(watch->data);
+    if (status < 0)
+        return;
+    uv_poll_stop(watch);
+    uv_timer_start(&daemon->listener.rest, on_rested, accept_batch(daemon) ? 0 : REST_MS, 0);
 }
 
 int ft_listener_start(struct ft_daemon *daemon)
@@ -228,7 +244,8 @@ int ft_listener_start(struct ft_daemon *daemon)
     int r = uv_poll_init(&daemon->loop, &listener->watch, listener->fd);
     if (r < 0)
         return r;
-    listener->watch.data = daemon;
+    uv_timer_init(&daemon->loop, &listener->rest);
+    listener->watch.data = listener->rest.data = daemon;
     return uv_poll_start(&listener->watch, UV_READABLE, on_client);
 }
 
@@ -256,8 +273,10 @@ void ft_listener_close(struct ft_daemon *daemon)
         remove_beside(daemon->config.socket, ".lock");
         listener->is_ours = false;
     }
-    if (listener->fd >= 0 && !uv_is_closing((uv_handle_t *)&listener->watch))
+    if (listener->fd >= 0 && !uv_is_closing((uv_handle_t *)&listener->watch)) {
+        uv_close((uv_handle_t *)&listener->rest, NULL);
         uv_close((uv_handle_t *)&listener->watch, on_listener_closed);
+    }
     if (listener->lock_fd >= 0)
         close(listener->lock_fd);
     if (listener->spare_fd >= 0)

@@ -4,6 +4,9 @@
 //
 // `<socket>.lock` is held while a daemon serves, so that of several that start at once one wins; the socket is bound
 // under another name and renamed, so that its path never names a socket that nobody listens on for want of us.
+//
+// The first that comes is taken at once. After it the daemon looks every 2 ms, until nobody waits: what a client sends is in
+// the queue meanwhile, and none of a crowd wakes the daemon, or shares the processors with what it does for the one before.
 #ifndef FT_DAEMON_LISTENER_H
 #define FT_DAEMON_LISTENER_H
 
@@ -15,11 +18,12 @@
 struct ft_daemon;
 
 struct ft_listener {
-    int fd;       // -1: none
-    int lock_fd;  // -1: none
-    int spare_fd; // given up for a moment to refuse a client where there are no descriptors
-    bool is_ours; // we made the socket: it goes when we end
-    uv_poll_t watch;
+    int fd;          // -1: none
+    int lock_fd;     // -1: none
+    int spare_fd;    // given up for a moment to refuse a client where there are no descriptors
+    bool is_ours;    // we made the socket: it goes when we end
+    uv_poll_t watch; // stopped while `rest` runs
+    uv_timer_t rest;
     struct ft_peers peers;
 };
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """flowtapd's own life: it starts twice, is killed, stopped, crowded, and meets clients that are not its own."""
 
+import json
 import os
 import signal
 import socket
@@ -33,6 +34,22 @@ def test_a_stale_socket_is_taken_over(tap):
     daemon.call([harness.program("touch_all"), "b"], cwd=tap.work, env={"FLOWTAP_JOB": "j"})
     trace = daemon.stop()
     assert {e["path"] for e in trace.events(name="write")} >= {str(tap.work / "b")}
+
+
+def attached(daemon):
+    done = harness.call([harness.FLOWTAP, "status", "--json", "--socket", daemon.socket])
+    return json.loads(done.stdout)["counters"]["attached"]
+
+
+def test_who_comes_in_a_crowd_and_behind_it_is_taken(tap):
+    """The daemon does not listen for a moment after each one that it took."""
+    daemon, each = tap.daemon(), 40
+    for crowd in range(1, 4):
+        daemon.call(["sh", "-c", f"for i in $(seq {each}); do /bin/true & done; wait"])
+        # the shell and its seq, and of each command the shell's child and what it becomes: until the next nobody comes
+        harness.wait_until("the crowd's admission", lambda: attached(daemon) >= crowd * (2 * each + 3))
+    trace = daemon.stop()
+    assert sum(p["exe"].endswith("/true") for p in trace.processes()) == 3 * each and not trace.gaps()
 
 
 @pytest.mark.parametrize("stale", [False, True], ids=["none before", "one killed before"])
@@ -168,6 +185,11 @@ def test_terminated_then_killed_at_any_moment(tap):
     assert harness.read_command("verify", trace.path).returncode == 0
 
 
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()[0]
+
+
 def test_sigterm_while_a_process_runs_drains_it(tap):
     daemon = tap.daemon()
     os.mkfifo(tap.work / "fifo")
@@ -175,6 +197,7 @@ def test_sigterm_while_a_process_runs_drains_it(tap):
                                stdout=subprocess.PIPE)
     tap.cleanup.append(process.kill)
     assert process.stdout.read(1) == b"R"
+    harness.wait_until("the call in which it hangs, after its write's record", lambda: state_of(process.pid) == "S")
     trace = daemon.stop()
     assert [e["name"] for e in trace.events(pid=process.pid)] == ["open", "write"]
     assert trace.gaps("still_running") or trace.gaps("daemon_stopped"), trace.summary()["gaps"]
