@@ -22,6 +22,14 @@ def on(words, path):
     return harness.read_command(*words, *paths)
 
 
+def peak_memory(argv, env=None):
+    """The most memory that a command held, in bytes; what it prints is thrown away."""
+    variables = [f"{name}={value}" for name, value in (env or harness.clean_environment()).items()]
+    done = harness.call([harness.program("peak"), "/usr/bin/env", "-i", *variables, *argv], deadline=120)
+    assert done.returncode == 0, (argv, done.stderr)
+    return int(done.stdout)
+
+
 def reading_commands():
     """All that `flowtap --help` lists, but those that read no trace."""
     text = harness.call([harness.FLOWTAP, "--help"]).stdout.decode()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """emitted = stored + dropped, exactly, at any number of threads, with a daemon that is stopped, and with a full disk."""
 
-import os
 import signal
 import subprocess
 import time
@@ -10,6 +9,7 @@ import pytest
 
 import harness
 import traced
+from reading import peak_memory
 
 
 def account(trace, preads=None):
@@ -32,23 +32,15 @@ def test_threads_that_only_read(tap, threads):
     assert {c for c, n in process["dropped_by_cause"].items() if n} <= {"ring_full"}
 
 
-def run_and_measure(argv, env):
-    """Runs to the end; the most memory that it had, in bytes, and how long it took, in seconds."""
-    began = time.monotonic()
-    process = subprocess.Popen([str(a) for a in argv], env=env, stdin=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return usage.ru_maxrss << 10, time.monotonic() - began
-
-
 def test_ten_million_events_while_the_daemon_is_stopped(tap):
     """Detail is dropped, totals stay exact, memory stays; when the daemon goes on, so does recording."""
     argv = [harness.program("hammer"), 2, 5_000_000]
-    plain_bytes, _ = run_and_measure([argv[0], 2, 1000], harness.clean_environment())
+    plain_bytes = peak_memory([argv[0], 2, 1000])
     daemon = tap.daemon()
     daemon.process.send_signal(signal.SIGSTOP)
-    traced_bytes, took = run_and_measure(argv, daemon.env())
+    began = time.monotonic()
+    traced_bytes = peak_memory(argv, daemon.env())
+    took = time.monotonic() - began
     daemon.process.send_signal(signal.SIGCONT)
     assert daemon.call([harness.program("touch_all"), tap.work / "later"]).returncode == 0
     trace = daemon.stop(check="sums")

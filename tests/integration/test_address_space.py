@@ -8,12 +8,11 @@ import json
 import os
 import re
 import resource
-import subprocess
 
 import pytest
 from generated import generate
 from harness import FLOWTAP, REPO, call, clean_environment, program
-from reading import reading_commands
+from reading import peak_memory, reading_commands
 
 EVENTS = 500_000
 MIB = 1 << 20
@@ -80,11 +79,7 @@ def test_too_little_is_an_error_and_no_damage(trace, command):
 
 def peak_of_summary(path):
     env = clean_environment(LD_PRELOAD=program("many_processors.so"), PROCESSORS=2)
-    with subprocess.Popen([FLOWTAP, "summary", "--json", path], stdout=subprocess.DEVNULL, env=env) as summary:
-        _, status, usage = os.wait4(summary.pid, 0)
-        summary.returncode = os.waitstatus_to_exitcode(status)
-    assert summary.returncode == 0
-    return usage.ru_maxrss * 1024
+    return peak_memory([FLOWTAP, "summary", "--json", path], env)
 
 
 def test_a_file_costs_few_bytes(tmp_path):

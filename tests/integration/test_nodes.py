@@ -6,12 +6,11 @@ import json
 import os
 import re
 import resource
-import subprocess
 
 import harness
 import pytest
 from generated import events_of, generate
-from reading import on
+from reading import on, peak_memory
 from test_address_space import COMMANDS
 
 NODES, EVENTS, MEMORY = 1000, 100_000, 4 << 30
@@ -129,14 +128,6 @@ def test_the_library_reads_them_as_one(job):
         (e["ts"], e["pid"], e["dur"]) for e in events)
 
 
-def peak(words):
-    with subprocess.Popen([harness.FLOWTAP, *words], stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, words
-    return usage.ru_maxrss * 1024
-
-
 @pytest.fixture(scope="module")
 def clusters(tmp_path_factory):
     """The same events, from ever more nodes."""
@@ -147,7 +138,7 @@ def clusters(tmp_path_factory):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_memory_goes_with_the_number_of_files_alone(clusters, command):
     first = command.split()[0]
-    peaks = {nodes: peak([*command.split(), *{"diff": [path, path], "doctor": ["--trace", path]}.get(first, [path])])
+    peaks = {nodes: peak_memory([harness.FLOWTAP, *command.split(), *{"diff": [path, path], "doctor": ["--trace", path]}.get(first, [path])])
              for nodes, path in clusters.items()}
     each = FILE_BYTES * (2 if first == "diff" else 1)
     assert peaks[100] <= peaks[10] + 90 * each + NOISE_BYTES, peaks
