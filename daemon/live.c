@@ -150,8 +150,10 @@ void ft_live_add(struct ft_drain *drain, struct ft_process *process, const struc
     struct ft_live_sum what = {.ops = 1, .io_ns = is_io ? (uint64_t)io_ns : 0};
     what.read_bytes = is_first && (group == FT_GROUP_READ || is_transfer) ? bytes : 0;
     what.written_bytes = (is_first && group == FT_GROUP_WRITE) || (is_second && is_transfer) ? bytes : 0;
-    add(&drain->live->sum, &what);
     add(&process->live, &what);
+    if (event->start_ns + event->dur_ns < drain->live->as_of_ns - FT_LIVE_LATE_NS)
+        return;
+    add(&drain->live->sum, &what);
     if (is_first) {
         struct ft_live_sum of_first = what;
         of_first.written_bytes = is_transfer ? 0 : what.written_bytes;

@@ -3,6 +3,9 @@
 // What goes on in a job now, for who watches (flowtap top): sums by process and file since somebody began to. Nobody
 // watches: nothing is added up and nothing is kept.
 //
+// Sums of a job and its files are those of what is new: what a process did long before a picture that was made without it,
+// since it was taken in late, would be told as done in an instant, and is in the process's own sum alone.
+//
 // A sum and its time begin together: what had ended before somebody began to watch is in none, though it is drained later.
 //
 // The worker adds up while it drains and, five times a second at most, leaves a picture for the loop: of bounded size, never
@@ -30,6 +33,8 @@ enum { FT_LIVE_PROCESSES_MAX = 4096, FT_LIVE_FILES_MAX = 1024 };
 enum { FT_LIVE_FILES_OF_ALL_MAX = 32768, FT_LIVE_PATH_MAX = 512 };
 // At least so long between two pictures.
 #define FT_LIVE_EVERY_NS INT64_C(200000000)
+// So late may it be: short processes are taken in by the dozen.
+#define FT_LIVE_LATE_NS INT64_C(1000000000)
 
 // Calls on whatever; bytes and time of those that move data of files (or of what is not known).
 struct ft_live_sum {
