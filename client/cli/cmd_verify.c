@@ -18,6 +18,7 @@
 #include "client/cli/report.h"
 #include "client/cli/table.h"
 #include "client/cli/units.h"
+#include "client/cli/verify.h"
 
 struct values {
     bool as_json;
@@ -25,17 +26,6 @@ struct values {
 
 static const struct ft_option options[] = {
     {FT_OPTION_FLAG, 0, "json", NULL, "print one JSON document", offsetof(struct values, as_json), NULL},
-};
-
-/* Where findings go: exactly one of the two is used. */
-struct output {
-    struct ft_json *json;
-    const struct ft_screen *screen;
-    bool has_damage;
-    bool is_partial; /* not all could be looked at: the memory limit */
-    uint64_t found;  /* problems of a file */
-    size_t listed;   /* of them, at most FT_TRACE_PROBLEMS_MAX */
-    uint64_t left_out[FT_PROBLEM_END];
 };
 
 /* What checking takes beside the output. */
@@ -62,7 +52,7 @@ struct gone {
 /* Of the memory that there is, the set may take the half. */
 enum { SET_PART = 2 };
 
-static void tell(struct output *output, const struct ft_trace_problem *problems, size_t count)
+static void tell(struct ft_verify_output *output, const struct ft_trace_problem *problems, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         output->has_damage |= ft_problem_is_damage(problems[i].kind);
@@ -82,8 +72,9 @@ static void tell(struct output *output, const struct ft_trace_problem *problems,
 }
 
 /* `kind` is FT_TRACE_PROFILE where the blocks are PROFILE frames. */
-static void check_blocks(struct output *output, struct check *check, size_t r, const struct ft_trace_reader *reader,
-                         size_t kind, const struct ft_trace_block *blocks, size_t count)
+static void check_blocks(struct ft_verify_output *output, struct check *check, size_t r,
+                         const struct ft_trace_reader *reader, size_t kind, const struct ft_trace_block *blocks,
+                         size_t count)
 {
     for (size_t b = 0; b < count; b++) {
         struct ft_trace_problem unreadable = {
@@ -104,7 +95,7 @@ static void check_blocks(struct output *output, struct check *check, size_t r, c
     }
 }
 
-static void begin_file(const struct output *output, const struct ft_trace_reader *reader, const char *copy_of)
+static void begin_file(const struct ft_verify_output *output, const struct ft_trace_reader *reader, const char *copy_of)
 {
     const char *path = ft_trace_reader_path(reader);
     if (output->json) {
@@ -135,7 +126,7 @@ static void begin_file(const struct output *output, const struct ft_trace_reader
     }
 }
 
-static void print_left_out(const struct output *output)
+static void print_left_out(const struct ft_verify_output *output)
 {
     struct ft_unit_text count;
     for (unsigned kind = 0; kind < FT_PROBLEM_END; kind++) {
@@ -147,7 +138,7 @@ static void print_left_out(const struct output *output)
     }
 }
 
-static void end_file(const struct output *output)
+static void end_file(const struct ft_verify_output *output)
 {
     if (output->json) {
         ft_json_end_array(output->json);
@@ -163,14 +154,14 @@ static void end_file(const struct output *output)
     }
 }
 
-static void check_reader(struct output *output, struct check *check, size_t r, const struct ft_trace_reader *reader,
-                         const char *copy_of)
+static void check_reader(struct ft_verify_output *output, struct check *check, size_t r,
+                         const struct ft_trace_reader *reader, const char *copy_of)
 {
     size_t count, block_count, profile_count;
     const struct ft_trace_problem *problems = ft_trace_reader_problems(reader, &count);
     const struct ft_trace_block *blocks = ft_trace_reader_blocks(reader, &block_count);
     const struct ft_trace_block *profiles = ft_trace_reader_profiles(reader, &profile_count);
-    struct output of_file = {.json = output->json, .screen = output->screen};
+    struct ft_verify_output of_file = {.json = output->json, .screen = output->screen};
     begin_file(output, reader, copy_of);
     tell(&of_file, problems, count);
     for (size_t i = 0; i < count; i++) {
@@ -184,7 +175,8 @@ static void check_reader(struct output *output, struct check *check, size_t r, c
 }
 
 /* 0, or -errno where it cannot be opened any more. */
-static int check_file(struct output *output, struct check *check, size_t r, const char *path, const char *copy_of)
+static int check_file(struct ft_verify_output *output, struct check *check, size_t r, const char *path,
+                      const char *copy_of)
 {
     struct ft_trace_reader_options alone = {.memory_max = check->memory_max};
     struct ft_trace_reader *reader;
@@ -198,64 +190,12 @@ static int check_file(struct output *output, struct check *check, size_t r, cons
     return 0;
 }
 
-static void tell_account(struct output *output, const struct ft_trace_set_process *process, uint64_t rows)
-{
-    const struct ft_trace_process *record = process->record;
-    uint64_t dropped = ft_job_dropped(record);
-    output->has_damage = true;
-    if (output->json) {
-        ft_json_begin_object(output->json);
-        ft_json_member_uint(output->json, "pid", record->pid);
-        ft_json_member_uint(output->json, "emitted", record->emitted);
-        ft_json_member_uint(output->json, "stored", rows);
-        ft_json_member_uint(output->json, "dropped", dropped);
-        ft_json_end_object(output->json);
-    } else {
-        fprintf(output->screen->out,
-                "process %u: emitted %" PRIu64 ", but %" PRIu64 " events are here and %" PRIu64 " were dropped\n",
-                record->pid, record->emitted, rows, dropped);
-    }
-}
-
-static void tell_missing(const struct output *output, const struct ft_accounts *accounts, bool is_limited)
-{
-    uint64_t missing = ft_accounts_missing(accounts);
-    struct ft_unit_text count;
-    if (output->json) {
-        ft_json_member_uint_if(output->json, "missing", !is_limited, missing);
-    } else if (missing && !is_limited) {
-        ft_screen_print(output->screen, FT_STYLE_WARN,
-                        "%s missing: in what is damaged, or in files of the trace that are not here\n",
-                        ft_units_counted(&count, missing, "event is", "events are"));
-    }
-}
-
-static void tell_accounts(struct output *output, const struct ft_accounts *accounts)
-{
-    bool is_limited = ft_trace_set_is_limited(accounts->set);
-    if (output->json) {
-        ft_json_key(output->json, "accounts");
-        ft_json_begin_array(output->json);
-    } else if (is_limited) {
-        ft_screen_print(output->screen, FT_STYLE_WARN, "the accounts of the processes were not checked: %s\n",
-                        ft_problem_text(FT_PROBLEM_LIMIT));
-    }
-    output->is_partial |= is_limited;
-    bool are_whole = ft_accounts_are_whole(accounts) && !output->is_partial;
-    for (uint32_t p = 0; are_whole && p < ft_trace_set_process_count(accounts->set); p++) {
-        if (!ft_accounts_balance(accounts, p)) {
-            tell_account(output, ft_trace_set_process(accounts->set, p), accounts->stored[p]);
-        }
-    }
-    if (output->json) {
-        ft_json_end_array(output->json);
-    }
-    tell_missing(output, accounts, is_limited);
-}
-
-static void tell_unreadable_file(struct output *output, const char *path, int error)
+static void tell_unreadable_file(struct ft_verify_output *output, uint64_t *found, const char *path, int error)
 {
     output->has_damage = true;
+    if (!ft_verify_may_list(found)) {
+        return;
+    }
     if (output->json) {
         ft_json_text(output->json, path, strlen(path));
     } else {
@@ -265,20 +205,29 @@ static void tell_unreadable_file(struct output *output, const char *path, int er
 }
 
 /* Those that are no trace, and those that are none any more. */
-static void tell_unreadable(struct output *output, const struct check *check, const struct gone *gone)
+static void tell_unreadable(struct ft_verify_output *output, const struct check *check, const struct gone *gone)
 {
     size_t count;
+    uint64_t found = 0;
+    if (output->json) {
+        ft_json_key(output->json, "unreadable");
+        ft_json_begin_array(output->json);
+    }
     const struct ft_trace_set_unreadable *unreadable = ft_trace_set_unreadable(check->set, &count);
     for (size_t i = 0; i < count; i++) {
-        tell_unreadable_file(output, unreadable[i].path, unreadable[i].error);
+        tell_unreadable_file(output, &found, unreadable[i].path, unreadable[i].error);
     }
     for (size_t i = 0; i < gone->count; i++) {
-        tell_unreadable_file(output, gone->files[i].path, gone->files[i].error);
+        tell_unreadable_file(output, &found, gone->files[i].path, gone->files[i].error);
     }
+    if (output->json) {
+        ft_json_end_array(output->json);
+    }
+    ft_verify_tell_found(output, "unreadable_found", found, "file more cannot be read", "files more cannot be read");
 }
 
-static void check_or_miss(struct output *output, struct check *check, size_t r, const char *path, const char *copy_of,
-                          struct gone *gone)
+static void check_or_miss(struct ft_verify_output *output, struct check *check, size_t r, const char *path,
+                          const char *copy_of, struct gone *gone)
 {
     int status = check_file(output, check, r, path, copy_of);
     if (status < 0) {
@@ -288,7 +237,7 @@ static void check_or_miss(struct output *output, struct check *check, size_t r, 
     }
 }
 
-static void check_files(struct output *output, struct check *check, struct gone *gone)
+static void check_files(struct ft_verify_output *output, struct check *check, struct gone *gone)
 {
     size_t left_out_count, parts = ft_trace_set_reader_count(check->set);
     const struct ft_trace_set_left_out *left_out = ft_trace_set_left_out(check->set, &left_out_count);
@@ -303,7 +252,7 @@ static void check_files(struct output *output, struct check *check, struct gone 
     ft_progress_end(&check->progress);
 }
 
-static void check_set(struct output *output, struct check *check)
+static void check_set(struct ft_verify_output *output, struct check *check)
 {
     struct gone gone = {0};
     if (output->json) {
@@ -314,15 +263,10 @@ static void check_set(struct output *output, struct check *check)
     check_files(output, check, &gone);
     if (output->json) {
         ft_json_end_array(output->json);
-        ft_json_key(output->json, "unreadable");
-        ft_json_begin_array(output->json);
     }
     tell_unreadable(output, check, &gone);
     free(gone.files);
-    if (output->json) {
-        ft_json_end_array(output->json);
-    }
-    tell_accounts(output, &check->accounts);
+    ft_verify_tell_accounts(output, &check->accounts);
     if (output->json) {
         ft_json_member_bool(output->json, "ok", !output->has_damage && !output->is_partial);
         ft_json_member_bool(output->json, "partial", output->is_partial);
@@ -333,7 +277,7 @@ static void check_set(struct output *output, struct check *check)
 }
 
 /* The exit status, and its line. */
-static int judge(const struct output *output, const char *path)
+static int judge(const struct ft_verify_output *output, const char *path)
 {
     if (output->has_damage) {
         return ft_cli_fail("%s: damaged; what is whole can still be read by the other commands", path);
@@ -353,7 +297,7 @@ static int run(const void *values_untyped, const struct ft_strings *operands)
     struct check check;
     struct ft_screen screen;
     struct ft_json json;
-    struct output output = {.json = values->as_json ? &json : NULL, .screen = &screen};
+    struct ft_verify_output output = {.json = values->as_json ? &json : NULL, .screen = &screen};
     if (ft_report_open_numbers(operands, memory / SET_PART + 1, &set) != FT_STATUS_DONE) {
         return FT_STATUS_FAILED;
     }

@@ -20,7 +20,36 @@
 #define UNCOVERED_BYTES_MIN (UINT64_C(64) << 20)
 
 /* A job of a thousand programs that were not seen is told of in as many lines. */
-enum { GAP_LINES_MAX = 32 };
+enum { GAP_LINES_MAX = 32, FILE_LINES_MAX = 32 };
+
+/* Files of which something is to be said: the first ones by name, so many more by number. */
+struct files_told {
+    uint64_t told, more;
+    bool has_problem; /* one of those that are not told is one */
+};
+
+static bool may_tell(struct files_told *files, bool is_problem)
+{
+    if (files->told < FILE_LINES_MAX) {
+        files->told++;
+        return true;
+    }
+    files->more++;
+    files->has_problem |= is_problem;
+    return false;
+}
+
+static void tell_more_files(struct ft_doctor *doctor, const struct files_told *files)
+{
+    static const char advice[] = "`flowtap verify` tells of each";
+    struct ft_unit_text count;
+    ft_units_counted(&count, files->more, "file more", "files more");
+    if (files->has_problem) {
+        ft_doctor_problem(doctor, NULL, advice, "%s cannot be read or are not whole, or were left out", count.text);
+    } else if (files->more) {
+        ft_doctor_note(doctor, NULL, advice, "%s are copies, or were not read in full", count.text);
+    }
+}
 
 static const struct {
     const char *what, *advice;
@@ -145,12 +174,15 @@ static void tell_dropped(struct ft_doctor *doctor, const struct ft_job *job)
 }
 
 /* Files that are not part of what is read. */
-static void tell_absent(struct ft_doctor *doctor, const struct ft_trace_set *set)
+static void tell_absent(struct ft_doctor *doctor, struct files_told *files, const struct ft_trace_set *set)
 {
     size_t count;
     const struct ft_trace_set_unreadable *unreadable = ft_trace_set_unreadable(set, &count);
     for (size_t i = 0; i < count; i++) {
         const char *path = unreadable[i].path;
+        if (!may_tell(files, true)) {
+            continue;
+        }
         if (unreadable[i].error == -EBADMSG) {
             ft_doctor_problem(doctor, path, "move it elsewhere if it is no trace", "%s is not readable as a trace",
                               path);
@@ -161,6 +193,9 @@ static void tell_absent(struct ft_doctor *doctor, const struct ft_trace_set *set
     }
     const struct ft_trace_set_left_out *left_out = ft_trace_set_left_out(set, &count);
     for (size_t i = 0; i < count; i++) {
+        if (!may_tell(files, !left_out[i].copy_of)) {
+            continue;
+        }
         if (left_out[i].copy_of) {
             ft_doctor_note(doctor, left_out[i].path, "move it elsewhere", "%s is a copy of %s and was left out",
                            left_out[i].path, left_out[i].copy_of);
@@ -173,7 +208,8 @@ static void tell_absent(struct ft_doctor *doctor, const struct ft_trace_set *set
 
 static void tell_damage(struct ft_doctor *doctor, const struct ft_trace_set *set)
 {
-    tell_absent(doctor, set);
+    struct files_told files = {0};
+    tell_absent(doctor, &files, set);
     for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
         const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
         const char *path = ft_trace_reader_path(reader), *why = NULL;
@@ -182,15 +218,21 @@ static void tell_damage(struct ft_doctor *doctor, const struct ft_trace_set *set
         for (size_t i = 0; i < count && !why; i++) {
             why = ft_problem_is_damage(problems[i].kind) ? ft_problem_text(problems[i].kind) : NULL;
         }
-        if (!why && ft_trace_reader_is_limited(reader)) {
+        bool is_limited = !why && ft_trace_reader_is_limited(reader);
+        bool is_sound = !why && !is_limited && ft_trace_reader_is_closed(reader);
+        if (is_sound || !may_tell(&files, !is_limited)) {
+            continue;
+        }
+        if (is_limited) {
             ft_doctor_note(doctor, path, ft_read_memory_advice(), "of %s %s", path, ft_problem_text(FT_PROBLEM_LIMIT));
         } else if (why) {
             ft_doctor_problem(doctor, path, "`flowtap verify` tells all", "%s is damaged: %s", path, why);
-        } else if (!ft_trace_reader_is_closed(reader)) {
+        } else {
             ft_doctor_problem(doctor, path, "read it again when the job has ended; look whether flowtapd was killed",
                               "%s was not closed: its daemon still writes, or was killed", path);
         }
     }
+    tell_more_files(doctor, &files);
 }
 
 static void tell_coverage(struct ft_doctor *doctor, const struct ft_job *job)

@@ -141,3 +141,47 @@ def test_each_cause_of_a_drop_is_told(tap, parts, cause):
     doctor = on(["doctor"], path)
     assert doctor.returncode == 1 and f"({cause})".encode() in doctor.stdout
     assert on(["verify"], path).returncode == 0
+
+
+PROCESSES = 1500
+
+
+def test_thousands_of_accounts_that_do_not_balance(tap, parts):
+    tables = frames.message(2)()
+    parts = [(kind, type(content).FromString(content.SerializeToString()), data) for kind, content, data in parts]
+    known = [process for kind, content, _ in parts if kind == 2 for process in content.processes]
+    for i in range(PROCESSES):
+        one = tables.processes.add()
+        one.CopyFrom(known[-1])
+        one.id, one.pid, one.segment, one.emitted = 100 + i, 100_000 + i, (1 << 40) + i, 3
+        del one.dropped[:]
+    path = tap.folder / "accounts.flow"
+    path.write_bytes(frames.put_together(parts, frames.put(2, tables)))
+    done = on(["verify", "--json"], path)
+    told = json.loads(done.stdout)
+    check("verify", told)
+    assert done.returncode == 1 and not told["ok"]
+    assert told["accounts_found"] == PROCESSES and [a["pid"] for a in told["accounts"]] == list(range(100_000, 100_000 + LISTED))
+    text = on(["verify"], path).stdout.decode()
+    assert len(re.findall(r"^process \d+: emitted 3, but 0 events", text, re.M)) == LISTED
+    assert f"\nand {PROCESSES - LISTED} processes more do not add up\n" in text
+
+
+def test_thousands_of_files_that_are_none(tap):
+    """Beside a trace, in the folder that is read."""
+    trace = tap.run(["true"])
+    for i in range(PROCESSES):
+        (trace.path / f"none-{i}.flow").write_bytes(b"none")
+    done = on(["verify", "--json"], trace.path)
+    told = json.loads(done.stdout)
+    check("verify", told)
+    assert done.returncode == 1 and told["unreadable_found"] == PROCESSES and len(told["unreadable"]) == LISTED
+    text = on(["verify"], trace.path).stdout.decode()
+    assert f"\nand {PROCESSES - LISTED} files more cannot be read\n" in text and text.count("\n") < LISTED + 10
+    for words in COMMANDS:
+        told = on(words, trace.path)
+        assert told.stderr.count(b"\n") <= 2 and told.stdout.count(b"none-") <= (words[0] == "verify") * LISTED + 100, words
+    doctor = on(["doctor"], trace.path)
+    lines = [line for line in doctor.stdout.decode().splitlines() if line.startswith("problem")]
+    assert doctor.returncode == 1 and sum("none-" in line for line in lines) == 32
+    assert sum(f"{PROCESSES - 32:,} files more" in line for line in lines) == 1
