@@ -174,6 +174,7 @@ static void add_row(struct ft_table *table, const struct ft_files *report, const
     if (!report->by) {
         const struct ft_entry *file = &report->scan.entries.items[row->entry];
         ft_table_add(table, ft_file_kind_name(ft_entry_record(&report->scan.entries, file).kind));
+        ft_report_add_host(table, report->set, file->reader);
     }
     if (row->name.len) {
         ft_table_add_bytes(table, row->name.data, row->name.len);
@@ -191,13 +192,14 @@ static void add_row(struct ft_table *table, const struct ft_files *report, const
 
 static void print_table(const struct ft_files *report, size_t rows, const struct ft_screen *screen)
 {
-    static const struct ft_column columns[] = {
-        FIGURES, {"PROCESSES", true, false}, {"KIND", false, false}, {"PATH", false, true}};
+    struct ft_column columns[] = {
+        FIGURES, {"PROCESSES", true, false}, {"KIND", false, false}, {"HOST", false, false}, {"PATH", false, true}};
     static const struct ft_column grouped[] = {FIGURES, {"FILES", true, false}, {"GROUP", false, true}};
     struct ft_table table;
     struct ft_unit_text number;
     ft_table_init(&table, report->by ? grouped : columns,
-                  report->by ? sizeof(grouped) / sizeof(grouped[0]) : sizeof(columns) / sizeof(columns[0]));
+                  report->by ? sizeof(grouped) / sizeof(grouped[0])
+                             : ft_report_host_column(columns, sizeof(columns) / sizeof(columns[0]), report->set));
     for (size_t i = 0; i < rows; i++) {
         add_row(&table, report, &report->rows[i]);
     }

@@ -20,17 +20,21 @@ static int64_t as_time(uint64_t ns)
 static void print_files(const struct ft_diagnose *diagnose, const struct ft_diagnose_finding *finding,
                         const struct ft_screen *screen)
 {
-    static const struct ft_column columns[] = {
-        {"TIME", true, false}, {"CALLS", true, false}, {"BYTES", true, false}, {"PATH", false, true}};
+    struct ft_column columns[] = {{"TIME", true, false},
+                                  {"CALLS", true, false},
+                                  {"BYTES", true, false},
+                                  {"HOST", false, false},
+                                  {"PATH", false, true}};
     struct ft_table table;
     struct ft_unit_text text;
-    ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    ft_table_init(&table, columns, ft_report_host_column(columns, sizeof(columns) / sizeof(columns[0]), diagnose->set));
     for (size_t i = 0; i < finding->file_count; i++) {
         const struct ft_diagnose_file *file = &finding->files[i];
         struct ft_bytes path = ft_entry_path(&diagnose->entries, &diagnose->entries.items[file->entry]);
         ft_table_add(&table, ft_units_time(&text, as_time(file->time_ns)));
         ft_table_add(&table, file->count ? ft_units_count(&text, file->count) : "-");
         ft_table_add(&table, ft_units_bytes(&text, file->bytes));
+        ft_report_add_host(&table, diagnose->set, diagnose->entries.items[file->entry].reader);
         ft_table_add_bytes(&table, path.len ? path.data : "(no name)", path.len ? path.len : 9);
     }
     if (finding->file_count > 0) {
@@ -104,8 +108,11 @@ static void put_files(struct ft_json *json, const struct ft_diagnose *diagnose,
     ft_json_begin_array(json);
     for (size_t i = 0; i < finding->file_count; i++) {
         const struct ft_diagnose_file *file = &finding->files[i];
+        const struct ft_entry *entry = &diagnose->entries.items[file->entry];
         ft_json_begin_object(json);
-        ft_report_json_bytes(json, "path", ft_entry_path(&diagnose->entries, &diagnose->entries.items[file->entry]));
+        ft_report_json_bytes(json, "path", ft_entry_path(&diagnose->entries, entry));
+        ft_report_json_bytes(json, "host",
+                             ft_trace_set_host_name(diagnose->set, ft_entry_host(&diagnose->entries, entry)));
         ft_json_key(json, "count");
         file->count ? ft_json_uint(json, file->count) : ft_json_null(json);
         ft_json_member_uint(json, "bytes", file->bytes);

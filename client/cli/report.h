@@ -69,4 +69,11 @@ void ft_report_print_problem(const struct ft_screen *screen, const struct ft_tra
 /* The member `gaps`. */
 void ft_report_json_gaps(struct ft_json *json, const struct ft_job *job);
 
+/*
+ * A column HOST, the last but one, where the set has several hosts: a path alone does not say which file it is. It leaves
+ * the columns otherwise; gives how many there are. Then each row's cell, or none.
+ */
+size_t ft_report_host_column(struct ft_column *columns, size_t count, const struct ft_trace_set *set);
+void ft_report_add_host(struct ft_table *table, const struct ft_trace_set *set, uint32_t reader);
+
 #endif

@@ -91,3 +91,20 @@ void ft_report_json_who(struct ft_json *json, const struct ft_trace_set *set, ui
     ft_json_key(json, "rank");
     known->record->job.rank >= 0 ? ft_json_int(json, known->record->job.rank) : ft_json_null(json);
 }
+
+size_t ft_report_host_column(struct ft_column *columns, size_t count, const struct ft_trace_set *set)
+{
+    if (ft_trace_set_host_count(set) > 1) {
+        return count;
+    }
+    columns[count - 2] = columns[count - 1];
+    return count - 1;
+}
+
+void ft_report_add_host(struct ft_table *table, const struct ft_trace_set *set, uint32_t reader)
+{
+    if (ft_trace_set_host_count(set) > 1) {
+        struct ft_bytes host = ft_trace_set_host_name(set, ft_trace_set_reader_host(set, reader));
+        ft_table_add_bytes(table, host.len ? host.data : "-", host.len ? host.len : 1);
+    }
+}

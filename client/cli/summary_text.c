@@ -138,22 +138,25 @@ static void add_count(struct ft_table *table, uint64_t count)
 
 static void print_files(const struct ft_screen *screen, const struct ft_summary *summary, size_t top)
 {
-    static const struct ft_column columns[] = {{"TIME", true, false},      {"READ", true, false},
-                                               {"WRITTEN", true, false},   {"CALLS", true, false},
-                                               {"PROCESSES", true, false}, {"PATH", false, true}};
+    struct ft_column columns[] = {{"TIME", true, false},  {"READ", true, false},      {"WRITTEN", true, false},
+                                  {"CALLS", true, false}, {"PROCESSES", true, false}, {"HOST", false, false},
+                                  {"PATH", false, true}};
     size_t count;
     uint32_t *order = ft_summary_hottest_files(summary, top, &count);
     struct ft_table table;
     struct ft_unit_text number;
-    ft_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    ft_table_init(&table, columns,
+                  ft_report_host_column(columns, sizeof(columns) / sizeof(columns[0]), summary->scan.entries.set));
     for (size_t i = 0; i < count && i < top; i++) {
         struct ft_file_sum sum = ft_file_sums_get(&summary->scan.files, order[i]);
-        struct ft_bytes path = ft_entry_path(&summary->scan.entries, &summary->scan.entries.items[order[i]]);
+        const struct ft_entry *file = &summary->scan.entries.items[order[i]];
+        struct ft_bytes path = ft_entry_path(&summary->scan.entries, file);
         add_time(&table, ft_file_sums_time(&summary->scan.files, order[i]));
         add_bytes(&table, sum.read_bytes);
         add_bytes(&table, sum.written_bytes);
         add_count(&table, sum.reads + sum.writes + sum.metadata);
         add_count(&table, sum.processes);
+        ft_report_add_host(&table, summary->scan.entries.set, file->reader);
         ft_table_add_bytes(&table, path.len ? path.data : "(no name)", path.len ? path.len : 9);
     }
     if (count > 0 && top > 0) {

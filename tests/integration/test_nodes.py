@@ -2,6 +2,7 @@
 """The traces of many nodes are one job: what is said of it is what its files say one by one, in memory that goes with nothing else."""
 
 import collections
+import itertools
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import resource
 
 import harness
 import pytest
-from generated import events_of, generate
+from generated import document, events_of, generate
 from reading import on, peak_memory
 from test_address_space import COMMANDS
 
@@ -72,7 +73,21 @@ def test_its_findings_are_of_all_files(job):
     looks = collections.Counter((e["host"], e["path"]) for one in singles for e in one
                                 if re.search("stat|open|access|readlink|scandir", e["name"]))
     assert finding["figure"].startswith(f"{sum(looks.values()):,} opens, stats and the like")
-    assert all(file["count"] in {count for (_, at), count in looks.items() if at == file["path"]} for file in finding["files"])
+    assert finding["files"] and all(file["count"] == looks[file["host"], file["path"]] for file in finding["files"])
+
+
+@pytest.mark.parametrize("command", [["files"], ["summary"], ["diagnose"]], ids="-".join)
+def test_a_file_is_shown_with_its_host_where_there_are_several(tmp_path, command):
+    """A path that nodes share is a row for each of them; of one node alone nobody needs to be told its name."""
+    for nodes in (1, 4):
+        path = generate(tmp_path / str(nodes), "metadata", "--hosts", str(nodes), events=20_000)
+        lines = harness.read_command(*command, path).stdout.decode().splitlines()
+        begin = next(i for i, line in enumerate(lines) if line.split()[-1:] == ["PATH"])
+        rows = [line.split() for line in itertools.takewhile(lambda line: "/data/" in line, lines[begin + 1:])]
+        assert (lines[begin].split()[-2] == "HOST") == (nodes > 1) and len(rows) > 3
+        if nodes > 1:
+            hosts = {(file["host"], file["path"]) for file in document("files", path)["files"]}
+            assert {(row[-2], row[-1]) for row in rows} <= hosts and len({(row[-2], row[-1]) for row in rows}) == len(rows)
 
 
 def test_two_of_them_side_by_side(job, tmp_path):
