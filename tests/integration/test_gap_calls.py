@@ -46,22 +46,37 @@ def test_a_ring_of_a_process_that_is_killed(tap):
     assert [g["count"] for g in ring(tap, "killed", 100, status=137)] == [100]
 
 
-def test_a_ring_made_by_instructions_of_the_programs_own(tap):
-    """The daemon finds it among the descriptors, and says so at once."""
-    harness.needs(os.uname().machine == "x86_64", "written for x86-64")
-    plain = tap.plain([harness.program("rings"), "inline", "1"])
+def told_while_it_lives(tap, argv, count):
+    """A ring made by instructions of the program's own: the daemon finds it among the descriptors, and says so at once."""
+    plain = tap.plain(argv)
     harness.needs(plain.returncode != 77, "the kernel gives no io_uring here")
+    assert plain.returncode == 0
     daemon = tap.daemon()
-    process = subprocess.Popen([harness.program("rings"), "inline", "30"], env=daemon.env(), stdin=subprocess.PIPE)
+    process = subprocess.Popen(argv, cwd=tap.work, env=daemon.env(), stdin=subprocess.PIPE)
     try:
         def told():
             trace = Trace(daemon.spool, harness.read_command)
-            return bool(trace.flow_files()) and sum(g["count"] for g in trace.gaps("io_uring")) == 30
+            return bool(trace.flow_files()) and sum(g["count"] for g in trace.gaps("io_uring")) == count
         harness.wait_until("the gap, while the process lives", told)
     finally:
         process.stdin.close()
         assert process.wait(harness.DEADLINE_S) == 0
-    assert [(g["kind"], g["count"], g["pid"]) for g in daemon.stop().gaps()] == [("io_uring", 30, process.pid)]
+    trace = daemon.stop()
+    assert [(g["kind"], g["count"], g["pid"]) for g in trace.gaps()] == [("io_uring", count, process.pid)]
+    return trace
+
+
+def test_a_ring_made_by_instructions_of_the_programs_own(tap):
+    harness.needs(os.uname().machine == "x86_64", "written for x86-64")
+    told_while_it_lives(tap, [harness.program("rings"), "inline", "30"], 30)
+
+
+def test_a_ring_of_liburing(tap):
+    """A write and a read through it are the gap; what is done without it are events."""
+    trace = told_while_it_lives(tap, [harness.program("rings_liburing")], 2)
+    assert (tap.work / "data").read_bytes() == b"x" * 1000
+    assert [e["name"] for e in trace.events(path=str(tap.work / "data"))] == ["open", "close"]
+    assert trace.summary()["dropped"] == 0
 
 
 @pytest.mark.parametrize("use", ["1", "0"])
