@@ -23,6 +23,9 @@ void ft_relay_note(const struct link_map *own, const struct link_map *found, con
 /* `caller`: the wrapper's return address; `frame`: FT_FRAME() of it. */
 int ft_relay_is_inner(unsigned call, const struct ft_args *args, const void *caller, const void *frame);
 
+/* What a row says, where nothing of it is to be in memory unless it is asked for. */
+#define FT_ASKED(...) ((const struct ft_args){__VA_ARGS__})
+
 /* 1: no event. In a wrapper's body, which its entry jumps to, when ft_enter() has said 1. */
 #define FT_IS_RELAYED(id, args)                \
     (ft_unlikely(ft_thread.line->call != 0) && \

@@ -194,12 +194,11 @@ void ft_event_before(unsigned call, const struct ft_args *args);
             return FT_ABSENT(returns);                                \
         if (ft_unlikely(!ft_enter()))                                 \
             return real arguments;                                    \
-        const struct ft_args asked = {__VA_ARGS__};                   \
-        if (FT_IS_RELAYED(id, &asked))                                \
+        if (FT_IS_RELAYED(id, &FT_ASKED(__VA_ARGS__)))                \
             return real arguments;                                    \
         struct ft_call_state state;                                   \
         ft_path_begin(&state, id);                                    \
-        ft_thread.call_path = asked.path;                             \
+        ft_thread.call_path = FT_ASKED(__VA_ARGS__).path;             \
         returns r = real arguments;                                   \
         const struct ft_args args = {__VA_ARGS__};                    \
         ft_path_end(&state, id, &args, FT_NUMBER(r));                 \
@@ -236,12 +235,11 @@ void ft_stream_opened(const struct ft_call_state *state, unsigned call, const st
         FT_REAL(returns, name, params);                                                \
         if (ft_unlikely(!ft_enter()))                                                  \
             return real arguments;                                                     \
-        const struct ft_args asked = {__VA_ARGS__};                                    \
-        if (FT_IS_RELAYED(id, &asked))                                                 \
+        if (FT_IS_RELAYED(id, &FT_ASKED(__VA_ARGS__)))                                 \
             return real arguments;                                                     \
         struct ft_call_state state;                                                    \
         ft_path_begin(&state, id);                                                     \
-        ft_thread.call_path = asked.path;                                              \
+        ft_thread.call_path = FT_ASKED(__VA_ARGS__).path;                              \
         returns r = real arguments;                                                    \
         const struct ft_args args = {__VA_ARGS__};                                     \
         ft_stream_opened(&state, id, &args, r != NULL ? ft_dir_fd(r) : -1, O_CLOEXEC); \

@@ -143,12 +143,11 @@
         FT_REAL(returns, name, params);                                                  \
         if (ft_unlikely(!ft_enter()))                                                    \
             return real arguments;                                                       \
-        const struct ft_args asked = {__VA_ARGS__};                                      \
-        if (FT_IS_RELAYED(id, &asked))                                                   \
+        if (FT_IS_RELAYED(id, &FT_ASKED(__VA_ARGS__)))                                   \
             return real arguments;                                                       \
         struct ft_call_state state;                                                      \
         ft_path_begin(&state, id);                                                       \
-        ft_thread.call_path = asked.path;                                                \
+        ft_thread.call_path = FT_ASKED(__VA_ARGS__).path;                                \
         returns r = real arguments;                                                      \
         const struct ft_args args = {__VA_ARGS__};                                       \
         ft_stream_opened(&state, id, &args, r != NULL ? ft_stdio_descriptor(r) : -1, 0); \
