@@ -134,7 +134,7 @@ FT_TABLE static union {
     struct ft_chunk_head head;
     uint64_t words[FT_CHUNK_BYTES / 8];
 } sink;
-static struct ft_line sink_line;
+FT_TABLE static struct ft_line sink_line;
 
 int ft_thread_orphan(void)
 {

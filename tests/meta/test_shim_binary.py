@@ -77,7 +77,7 @@ def test_a_start_maps_little_and_writes_one_page_of_variables():
     bss, size = (int(x, 16) for x in re.search(r" \.bss +NOBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", sections).groups())
     symbols = {fields[-1]: int(fields[0], 16) for fields in map(str.split, tree.run("nm", tree.PRELOAD).splitlines())
                if len(fields) == 3 and fields[1] in "bB"}
-    late = {"ft_real_table", "sink", "rings", "far_pages", "description_pages", "ft_wiped_page", "ft_thread",
+    late = {"ft_real_table", "sink", "sink_line", "rings", "far_pages", "description_pages", "ft_wiped_page", "ft_thread",
             "intern_pages", "intern_recent", "intern_heap", "async_pages",
             "tags_of_lines", "tags_of_process", "group_texts", "forks_of_lines", "kept_items",
             "relay_ranges", "relay_ranges_taken"}
