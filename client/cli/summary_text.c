@@ -211,7 +211,8 @@ static void print_calls(const struct ft_screen *screen, const struct ft_calls *c
         ft_table_add(&table, call->name);
     }
     if (shown > 0) {
-        ft_screen_print(screen, FT_STYLE_TITLE, are_spans ? "\nHottest spans\n" : "\nHottest calls\n");
+        ft_screen_print(screen, FT_STYLE_TITLE, are_spans ? "\nHottest spans" : "\nHottest calls");
+        fputs(" (percentiles to a factor of two)\n", screen->out);
         ft_table_print(&table, screen, 2);
     }
     ft_table_fini(&table);

@@ -163,7 +163,7 @@ def test_a_command_that_runs_with_a_closed_output_is_its_own(tap):
 def test_spans_are_not_among_the_calls(trace):
     told, text = document("summary", trace), reported("summary", trace).decode()
     for title, key in (("Hottest calls", "calls"), ("Hottest spans", "spans")):
-        rows = text.split(f"\n{title}\n")[1].split("\n\n")[0].splitlines()[1:]
+        rows = text.split(f"\n{title} (percentiles to a factor of two)\n")[1].split("\n\n")[0].splitlines()[1:]
         assert [row.split()[-1] for row in rows] == [one["name"] for one in sorted(told[key], key=lambda c: -c["time"])][:5], title
 
 
