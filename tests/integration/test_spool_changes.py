@@ -244,3 +244,64 @@ def test_a_quota_that_is_reached(tap):
     trace = daemon.stop()
     job.check(trace)
     assert set(c for c, n in trace.summary()["dropped_by_cause"].items() if n) <= {"disk_full"}
+
+
+def btrfs(tap, name):
+    """A folder on a btrfs of its own that may have 8 MiB; and what changes that."""
+    harness.needs(os.geteuid() == 0, "mounting needs root")
+    for program in ("mkfs.btrfs", "btrfs"):
+        harness.needs_program(program)
+    image, top = tap.folder / f"{name}.img", tap.folder / f"{name}-btrfs"
+    with open(image, "wb") as file:
+        file.truncate(256 << 20)
+    assert harness.call(["mkfs.btrfs", "-q", image]).returncode == 0
+    top.mkdir()
+    done = harness.call(["mount", "-t", "btrfs", "-o", "loop", image, top])
+    harness.needs(done.returncode == 0, f"no btrfs can be mounted here: {done.stderr.decode().strip()}")
+    tap.cleanup.append(lambda: harness.call(["umount", "-l", top]))
+
+    def limit(size):
+        done = harness.call(["btrfs", "qgroup", "limit", size, top / name])
+        assert done.returncode == 0, done.stderr
+
+    for words in (["quota", "enable", top], ["subvolume", "create", top / name]):
+        done = harness.call(["btrfs", *words])
+        harness.needs(done.returncode == 0, f"this btrfs has no quotas: {done.stderr.decode().strip()}")
+    limit("8M")
+    return top / name, limit
+
+
+@pytest.mark.parametrize("how", ["raised", "freed"])
+def test_a_quota_of_the_spool_s_own(tap, how):
+    """Of a subvolume, which holds for root, too. Totals are kept, it is told, and when there is room again it goes on."""
+    spool, limit = btrfs(tap, "spool")
+    daemon = start(tap, "reserve=64K", spool=spool)
+    job = Job(tap, daemon, "one")
+    job.stage()
+    wait_for_events(daemon, STAGE)
+    full = harness.call(["dd", "if=/dev/zero", f"of={spool}/filler", "bs=4k"])
+    assert full.returncode != 0 and b"quota" in full.stderr.lower(), full.stderr
+
+    def is_told():
+        job.stage()
+        return counters(daemon)["disk_full"] > 0
+
+    harness.wait_until("it to be told", is_told)
+    assert "Disk quota exceeded" in daemon.log()
+    text = harness.call([harness.FLOWTAP, "status", "--socket", daemon.socket])
+    assert text.returncode == 0 and b"quota exceeded" in text.stdout, text.stdout
+    if how == "raised":
+        limit("64M")
+    else:
+        (spool / "filler").unlink()
+    before = counters(daemon)["events"]
+
+    def goes_on():
+        job.stage()
+        return counters(daemon)["events"] > before
+
+    harness.wait_until("it to go on", goes_on)
+    job.end()
+    trace = daemon.stop()
+    job.check(trace)
+    assert [c for c, n in trace.summary()["dropped_by_cause"].items() if n] == ["disk_full"]
