@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import subprocess
+import time
 
 import pytest
 
@@ -251,12 +252,35 @@ def test_pids_that_are_used_again(tap):
     assert len({p["pid"] for p in echoes}) < 400 and trace.gaps() == []
 
 
+SHORT = """
+import os, sys
+for i in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        os.close(os.open("/dev/null", 0))
+        WORK
+    if i % 50 == 49:
+        [os.wait() for _ in range(50)]
+"""
+
+
 @pytest.mark.parametrize("count,each", [(3000, "fork"), (1000, "exec")])
-def test_thousands_of_short_processes(tap, count, each):
+@pytest.mark.parametrize("parents", [1, 4])
+def test_thousands_of_short_processes(tap, count, each, parents, record_property):
+    """As fast as they come, by one and by several at a time: each is there, with each of its calls and its end."""
     work = "os._exit(0)" if each == "fork" else "os.execv('/bin/true', ['true'])"
-    code = (f"import os\nfor i in range({count}):\n    if os.fork() == 0:\n        os.close(os.open('/dev/null', 0))\n        {work}\n"
-            "    if i % 50 == 49:\n        [os.wait() for _ in range(50)]\n")
-    trace = tap.run(["/usr/bin/python3", "-S", "-E", "-c", code], deadline=120)
-    python = next(p["pid"] for p in trace.processes() if "python3" in p["exe"] and p["argv"][1:])
-    assert len([p for p in trace.processes() if p["parent"] == python and not p["is_exec"]]) == count
-    assert trace.gaps() == [] and trace.summary()["dropped_by_cause"]["torn"] == 0
+    argv = ["/usr/bin/python3", "-S", "-E", "-c", SHORT.replace("WORK", work), str(count // parents)]
+    daemon = tap.daemon()
+    begun = time.monotonic()
+    running = [subprocess.Popen(argv, cwd=tap.work, env=daemon.env(), stdin=subprocess.DEVNULL) for _ in range(parents)]
+    tap.cleanup += [lambda one=one: harness.end_child(one) for one in running]
+    assert [one.wait(120) for one in running] == [0] * parents
+    record_property("processes a second", round(count / (time.monotonic() - begun)))
+    trace = daemon.stop()
+    assert trace.gaps() == [] and trace.summary()["dropped"] == 0 and not trace.summary()["partial"]
+    makers = {one.pid for one in running}
+    made = [p for p in trace.processes() if p["parent"] in makers and not p["is_exec"]]
+    assert len(made) == len({(p["pid"], p["start"]) for p in made}) == count
+    assert {p["events"] for p in made} == {3}, "open, close, and the call that ends it"
+    ended = made if each == "fork" else [p for p in trace.processes() if p["exe"].endswith("/true")]
+    assert len(ended) == count and {p["exit"]["code"] for p in ended if p["exit"]} == {0}
+    assert trace.count(name="_exit" if each == "fork" else "execv") == count
