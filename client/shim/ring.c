@@ -142,7 +142,8 @@ static uint32_t grow_undisturbed(uint64_t now, uint8_t first_state)
         ft_process.growth_retry_ticks = now + GROWTH_RETRY_TICKS;
         return FT_NO_CHUNK;
     }
-    grow_totals();
+    if (first > FT_CHUNKS_AT_ATTACH) /* the first step is that of a process of few calls */
+        grow_totals();
     FT_TEST_POINT(growth_populated);
     struct ft_head *head = ft_head();
     __atomic_store_n(&head->chunk_state[first], first_state, __ATOMIC_RELEASE);

@@ -199,6 +199,48 @@ def test_a_million_calls_over_the_same_offsets_take_no_memory(tap):
     assert (row["count"], row["bytes"]) == (61 * 16384, 61 * 16384)
 
 
+FEW_CALLS = r"""
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char any;
+    if (write(1, "!", 1) != 1 || read(0, &any, 1) != 1)
+        return 1;
+    for (int i = atoi(argv[1]); i > 0; i--)
+        lseek(0, 0, SEEK_CUR);
+    return write(1, "!", 1) != 1 || read(0, &any, 1) != 1;
+}
+"""
+
+
+def segment_bytes(daemon):
+    """Memory behind the one segment that the daemon holds."""
+    held = [os.stat(f"/proc/{daemon.process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{daemon.process.pid}/fd")
+            if os.readlink(f"/proc/{daemon.process.pid}/fd/{fd}").startswith("/memfd:flowtap")]
+    assert len(held) <= 1
+    return held[0].st_blocks * 512 if held else 0
+
+
+def test_a_process_of_few_calls_is_charged_little(tap):
+    """Of a daemon that takes nothing meanwhile: all of its records are there at once."""
+    daemon = tap.daemon()
+    program = subprocess.Popen([tap.compiled("few_calls", FEW_CALLS), "390"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=daemon.env())
+    assert program.stdout.read(1) == b"!"
+    harness.wait_until("its segment", lambda: segment_bytes(daemon) > 0)
+    assert segment_bytes(daemon) <= 24 << 10
+    daemon.process.send_signal(signal.SIGSTOP)
+    program.stdin.write(b"!")
+    program.stdin.flush()
+    assert program.stdout.read(1) == b"!"
+    assert segment_bytes(daemon) <= 32 << 10
+    daemon.process.send_signal(signal.SIGCONT)
+    program.communicate(b"!")
+    assert program.returncode == 0
+    (lseek,) = [c for c in daemon.stop().summary()["calls"] if c["name"] == "lseek"]
+    assert lseek["count"] == 390
+
+
 def test_a_ring_that_was_allowed_all_its_share_holds_it(tap):
     """Also while the daemon is stopped: 4 MiB of 126 events in 4 KiB, but for the last steps of growth."""
     daemon = tap.daemon()
