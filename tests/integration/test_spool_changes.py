@@ -206,6 +206,15 @@ def test_a_spool_that_is_read_only_for_a_while(tap):
     job.check(trace)
 
 
+def stage_until(job, daemon, what, counter, above):
+    """Further stages of the job until a counter of the daemon is above a number."""
+    def is_there():
+        job.stage()
+        return counters(daemon)[counter] > above
+
+    harness.wait_until(what, is_there)
+
+
 def test_a_quota_that_is_reached(tap):
     """The daemon's user may have so much there; when there is room again, it goes on."""
     spool = mounted(tap, tap.folder / "spool", "-o", "usrquota,usrquota_block_hardlimit=2M")
@@ -226,20 +235,9 @@ def test_a_quota_that_is_reached(tap):
     full = harness.call(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
                          "dd", "if=/dev/zero", f"of={filler}", "bs=4k"])
     assert full.returncode != 0 and b"quota" in full.stderr.lower(), full.stderr
-
-    def is_told():
-        job.stage()
-        return counters(daemon)["disk_full"] > 0
-
-    harness.wait_until("it to be told", is_told)
+    stage_until(job, daemon, "it to be told", "disk_full", 0)
     filler.unlink()
-    before = counters(daemon)["events"]
-
-    def goes_on():
-        job.stage()
-        return counters(daemon)["events"] > before
-
-    harness.wait_until("it to go on", goes_on)
+    stage_until(job, daemon, "it to go on", "events", counters(daemon)["events"])
     job.end()
     trace = daemon.stop()
     job.check(trace)
@@ -281,12 +279,7 @@ def test_a_quota_of_the_spool_s_own(tap, how):
     wait_for_events(daemon, STAGE)
     full = harness.call(["dd", "if=/dev/zero", f"of={spool}/filler", "bs=4k"])
     assert full.returncode != 0 and b"quota" in full.stderr.lower(), full.stderr
-
-    def is_told():
-        job.stage()
-        return counters(daemon)["disk_full"] > 0
-
-    harness.wait_until("it to be told", is_told)
+    stage_until(job, daemon, "it to be told", "disk_full", 0)
     assert "Disk quota exceeded" in daemon.log()
     text = harness.call([harness.FLOWTAP, "status", "--socket", daemon.socket])
     assert text.returncode == 0 and b"quota exceeded" in text.stdout, text.stdout
@@ -294,13 +287,7 @@ def test_a_quota_of_the_spool_s_own(tap, how):
         limit("64M")
     else:
         (spool / "filler").unlink()
-    before = counters(daemon)["events"]
-
-    def goes_on():
-        job.stage()
-        return counters(daemon)["events"] > before
-
-    harness.wait_until("it to go on", goes_on)
+    stage_until(job, daemon, "it to go on", "events", counters(daemon)["events"])
     job.end()
     trace = daemon.stop()
     job.check(trace)
