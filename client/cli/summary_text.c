@@ -145,8 +145,7 @@ static void print_files(const struct ft_screen *screen, const struct ft_summary 
     uint32_t *order = ft_summary_hottest_files(summary, top, &count);
     struct ft_table table;
     struct ft_unit_text number;
-    ft_table_init(&table, columns,
-                  ft_report_host_column(columns, sizeof(columns) / sizeof(columns[0]), summary->scan.entries.set));
+    ft_table_init(&table, columns, ft_report_host_column(columns, sizeof(columns) / sizeof(columns[0]), summary->set));
     for (size_t i = 0; i < count && i < top; i++) {
         struct ft_file_sum sum = ft_file_sums_get(&summary->scan.files, order[i]);
         const struct ft_entry *file = &summary->scan.entries.items[order[i]];
@@ -156,7 +155,7 @@ static void print_files(const struct ft_screen *screen, const struct ft_summary 
         add_bytes(&table, sum.written_bytes);
         add_count(&table, sum.reads + sum.writes + sum.metadata);
         add_count(&table, sum.processes);
-        ft_report_add_host(&table, summary->scan.entries.set, file->reader);
+        ft_report_add_host(&table, summary->set, file->reader);
         ft_table_add_bytes(&table, path.len ? path.data : "(no name)", path.len ? path.len : 9);
     }
     if (count > 0 && top > 0) {
