@@ -31,6 +31,7 @@ static const struct {
 } lines[] = {
     {&ft_command_summary, {"W"}},
     {&ft_command_summary, {"--json", "B"}},
+    {&ft_command_summary, {"--quick", "W"}},
     {&ft_command_summary, {"--quick", "--json", "W"}},
     {&ft_command_summary, {"--by", "pid,file,tag.epoch", "--json", "W"}},
     {&ft_command_summary, {"--where", "size<4096 && dur>1us && path~\"*.h5\" || ! (errno = 0)", "W"}},
