@@ -196,11 +196,14 @@ def test_a_process_that_lives_on_is_a_gap(tap):
     fifo = tap.work / "hold"
     os.mkfifo(fifo)
     script = ("import os\n"
+              "come, told = os.pipe()\n"
               "if os.fork() == 0:\n"
               "    os.setsid()\n"
-              "    for fd in (0, 1, 2): os.close(fd)\n"
+              "    for fd in (0, 1, 2, come, told): os.close(fd)\n"
               "    os.open('hold', os.O_RDONLY)\n"
-              "    os._exit(0)\n")
+              "    os._exit(0)\n"
+              "os.close(told)\n"
+              "os.read(come, 1)\n")  # it has attached
     trace = tap.run(["/usr/bin/python3", "-c", script])
     tap.cleanup.append(lambda: os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK)))
     assert trace.gaps("still_running"), trace.summary()["gaps"]
