@@ -71,6 +71,7 @@ def test_a_liar_hurts_nobody(tap, daemon, name, case):
     tap.cleanup.append(lambda: harness.end_child(liar))
     if case in HELD:
         assert liar.stdout.readline() == b"holds\n"
+        harness.wait_until("the silent held", lambda: descriptors(daemon.process.pid) - before >= HELD_LEAST)
     for i in range(3):
         job = f"good-{case}-{i}"
         done = daemon.call([harness.program("hammer"), 1, CALLS], env={"FLOWTAP_JOB": job}, cwd=tap.work)
