@@ -3,10 +3,12 @@
 
 import os
 import shutil
+import subprocess
 
 import pytest
 
 import harness
+from test_jobs import states
 
 HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 6; }\n'
 
@@ -109,10 +111,19 @@ def test_an_ordinary_tree_has_no_gaps(tap):
 
 
 def test_a_child_in_a_session_of_its_own_is_no_gap(tap):
-    # where nothing else tells a job, the session does: the child is another job's, and there it has come
+    # where nothing else tells a job, the session does: the child is another job's, and there it has come; one that has
+    # gone before the daemon looks stays in its parent's, so one waits until its session is known
     daemon = tap.daemon()
+    os.mkfifo(tap.work / "gate")
     code = "import subprocess as s; s.run(['sh', '-c', 'cat /etc/hostname; exit 3'], start_new_session=True)"
-    daemon.call(["sh", "-c", "setsid -w cat /etc/hostname; setsid -f -w true; \"$@\"", "sh", "/usr/bin/python3", "-c", code])
+    script = "setsid -w cat /etc/hostname; setsid -f -w true; \"$@\"; setsid -w head -c 1 gate"
+    with open(tap.work / "gate", "r+b", buffering=0) as gate:
+        run = subprocess.Popen(["sh", "-c", script, "sh", "/usr/bin/python3", "-c", code], env=daemon.env(), cwd=tap.work,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+        tap.cleanup.append(lambda: harness.end_group(run))
+        harness.wait_until("a second job", lambda: len(states(daemon)) > 1)
+        gate.write(b".")
+        assert run.wait(harness.DEADLINE_S) == 0
     trace = daemon.stop()
     assert len({p["job"] for p in trace.processes()}) > 1
     assert trace.gaps() == []
