@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * Lists of asynchronous requests: one event for the submission of all. Its size is their sum, its offset that of a
- * single one, its descriptor what they have in common. What a request of POSIX came to is told by aio_return; what one of
- * the kernel's interface did, to the program alone.
+ * single one, its descriptor what they have in common. What a request of POSIX came to is told by aio_return, and when the
+ * program knew it by aio_error; what one of the kernel's interface did, to the program alone.
  */
 #include "client/shim/reach.h"
 #include "client/shim/shapes.h"
 
 #include <aio.h>
+#include <errno.h>
 #include <linux/aio_abi.h>
 
 enum { LIST_MAX = 1024 }; /* of a longer list only the count is recorded */
@@ -73,6 +74,30 @@ static struct ft_args list_args(int mode, struct aiocb *const *list, int count)
 
 LIST(lio_listio)
 LIST(lio_listio64)
+
+/*
+ * Programs that wait by asking (MPICH's MPI_Wait does) ask ten million times a second, which is neither I/O nor a system
+ * call: as events they would fill any ring. So only the answer that ends the waiting is one.
+ */
+#define ASK(name)                                                           \
+    FT_EXPORT(int, name, (const struct aiocb *request))                     \
+    {                                                                       \
+        FT_REAL(int, name, (const struct aiocb *));                         \
+        if (!ft_enter())                                                    \
+            return real(request);                                           \
+        const struct ft_args args = {FD(request->aio_fildes), RET(ERRNUM)}; \
+        struct ft_call_state state;                                         \
+        ft_begin(&state, FT_CALL_ID_##name, &args);                         \
+        int r = real(request);                                              \
+        if (r == EINPROGRESS)                                               \
+            (void)ft_end_clock(&state);                                     \
+        else                                                                \
+            ft_end(&state, FT_CALL_ID_##name, &args, r);                    \
+        return r;                                                           \
+    }
+
+ASK(aio_error)
+ASK(aio_error64)
 
 /*
  * A read is one of the descriptor's file, a write one to it, as of calls that have two files. libc notes in the request

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What asynchronous requests moved is counted when the program asks for it."""
 
+import signal
+
 import harness
 from generated import document, reported
 
@@ -29,3 +31,16 @@ def test_requests_on_excluded_files_are_not_recorded(tap):
     trace = tap.run([harness.program("aio_bytes")], options=["--exclude", "*/data"])
     returns = [e for e in trace.events() if e["name"].startswith("aio_return")]
     assert [(e["result"], e.get("size")) for e in returns] == [(0, None)]  # of the sync, which is of no file
+
+
+def test_asking_in_vain_is_no_event(tap):
+    """More often than any ring has room for while the daemon is held: nothing is dropped, and each answer is one event."""
+    daemon = tap.daemon()
+    daemon.process.send_signal(signal.SIGSTOP)
+    traced = daemon.call([harness.program("aio_asks"), "3000000"], cwd=tap.work)
+    daemon.process.send_signal(signal.SIGCONT)
+    assert traced.returncode == 0, traced.stderr
+    trace = daemon.stop()
+    assert trace.summary()["dropped"] == 0
+    calls = [(e["name"], e["result"]) for e in trace.events() if e["name"].startswith("aio_")]
+    assert calls == [("aio_read", 0), ("aio_suspend", 0), ("aio_error", 0), ("aio_return", 1)]

@@ -115,7 +115,7 @@ def with_fortran(tap, mpi, binding):
     shown = harness.call([compiler, "-show"])
     harness.needs(shown.returncode == 0 and shown.stdout.split(), f"{compiler} does not say which compiler it calls")
     harness.needs_program(shown.stdout.split()[0].decode())
-    flags = [*["-DNEW"] * (binding == "mpi_f08"), *["-DDELETE"] * (mpi == "mpich")]
+    flags = ["-DNEW", *["-DDELETE"] * (mpi == "mpich")] * (binding == "mpi_f08")
     done = harness.call([compiler, "-O1", "-cpp", *flags, f"-J{tap.folder}", "-o", program,
                          SOURCES / "mpi_fortran.f90"], deadline=120)
     assert done.returncode == 0, done.stderr.decode()
@@ -131,7 +131,7 @@ def test_mpi_io_of_fortran(tap, mpi, binding):
     assert before == after and list(after) == ["fortran.dat"]
     path, ending = str(tap.work / "data/fortran.dat"), "_f08" if binding == "mpi_f08" else ""
     spans = [dict(e, name=e["name"].replace("f08ts_", "f08_").removesuffix(f"{ending}_")) for e in trace.events(cat="MPIIO")]
-    last = "mpi_file_delete" if mpi == "mpich" else "mpi_file_open"
+    last = "mpi_file_delete" if (mpi, binding) == ("mpich", "mpi_f08") else "mpi_file_open"
     for rank, pid in pids_by_rank(trace).items():
         own = [(e["name"], e["args"]) for e in spans if e["pid"] == pid]
         offset, whole = rank * 1024, {"file": path, "size": 1024, "offset": rank * 1024}

@@ -16,12 +16,12 @@ static char buffer[3][512];
 
 #define GOOD(...) CHECK(CALL(__VA_ARGS__) == 0)
 
-// However often it is asked whether it is ready, which is not accounted for.
 static void finished(struct aiocb *c, long want)
 {
     const struct aiocb *list[1] = {c};
-    while (aio_error(c) == EINPROGRESS)
-        aio_suspend(list, 1, NULL);
+    while (aio_suspend(list, 1, NULL) != 0)
+        CHECK(errno == EINTR);
+    GOOD(NAME("aio_error"), NULL, c->aio_fildes, NA, NA, aio_error(c));
     CHECK(aio_return(c) == want);
 }
 

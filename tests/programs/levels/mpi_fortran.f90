@@ -1,25 +1,17 @@
 ! SPDX-License-Identifier: MIT
 ! mpi_fortran FOLDER: MPI-IO of Fortran, each rank its part of a file; prints what it read. Built with -DNEW by mpi_f08; with
-! -DDELETE, the file that is not there is deleted, not opened: after a failed open, MPICH takes what lies on the stack for the
-! file's handle, and may crash.
+! -DDELETE, the file that is not there is deleted, not opened: after a failed open, MPICH's mpi_f08 takes what lies on the stack
+! for the file's handle, and may crash.
 program mpi_fortran
 #ifdef NEW
     use mpi_f08
 #else
     use mpi
 #endif
-    use, intrinsic :: iso_c_binding, only: c_int
     implicit none
-    interface
-        integer(c_int) function usleep(us) bind(C)
-            import :: c_int
-            integer(c_int), value :: us
-        end function usleep
-    end interface
     integer, parameter :: n = 256
     integer :: rank, ranks, error, i, total, values(n), back(n)
     integer(kind=MPI_OFFSET_KIND) :: offset
-    logical :: is_done = .false.
     character(len=1024) :: folder
 #ifdef NEW
     type(MPI_File) :: file
@@ -39,11 +31,7 @@ program mpi_fortran
     call MPI_File_seek(file, offset, MPI_SEEK_SET, error)
     call MPI_File_read(file, back, n / 2, MPI_INTEGER, status, error)
     call MPI_File_iread_at(file, offset, back, n, MPI_INTEGER, request, error)
-    do ! not MPI_Wait: MPICH's asks aio_error as fast as it can
-        call MPI_Test(request, is_done, status, error)
-        if (is_done) exit
-        i = usleep(1000_c_int)
-    end do
+    call MPI_Wait(request, status, error)
 #ifdef NEW
     call MPI_File_write_at(file, offset, values, n, MPI_INTEGER, status) ! the error left out
 #endif
