@@ -3,6 +3,9 @@
 
 import json
 import os
+import pathlib
+import re
+import resource
 import signal
 import socket
 import subprocess
@@ -133,6 +136,15 @@ def test_strangers_on_the_socket_change_nothing(tap):
         s.close()
     trace = daemon.stop(check="sums")
     assert trace.count(name="write", cat="POSIX") == 5
+
+
+def test_the_table_of_descriptors_never_grows_under_load(tap):
+    """The kernel makes a process with threads wait for some 20 ms when it does."""
+    daemon = tap.daemon()
+    status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
+    limit = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)[0]
+    assert int(re.search(r"^FDSize:\s+(\d+)$", status, re.M)[1]) >= min(limit, 4096)
+    assert len(os.listdir(f"/proc/{daemon.process.pid}/fd")) < 64  # its place alone is taken
 
 
 def test_many_short_processes_at_once(tap):
