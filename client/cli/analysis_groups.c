@@ -59,22 +59,27 @@ static void lose(void *groups, uint32_t group, int64_t ns)
     group_at(groups, group)->owned_ns -= ns;
 }
 
-/* What of a thread's segments a block to come may reach stays pending: that begins below the watermark. */
+/*
+ * What of a thread's segments a block to come may reach stays pending: that begins below the watermark. What was pending is
+ * of later blocks: most segments lie before all of it, and belong to nothing else.
+ */
 static void settle_part(struct context *context, const struct ft_groups_block *block, const struct ft_groups_part *part,
                         int64_t watermark_ns)
 {
     if (part->thread == FT_TRACE_SET_NONE) {
         return; /* its record is lost: nobody knows which other blocks it is in */
     }
-    struct ft_owned_list *pending = &context->pending[part->thread], both = {0};
-    struct ft_owned_list own = {.items = &block->owned.items[part->first], .count = part->count};
-    if (pending->count > 0) {
-        ft_owned_combine(&own, pending, &both, lose, context->groups);
-        own = both;
-    }
-    struct ft_owned_list left = {0};
-    for (size_t i = 0; i < own.count && own.items[i].start < watermark_ns; i++) {
+    struct ft_owned_list *pending = &context->pending[part->thread], both = {0}, left = {0};
+    struct ft_owned_list own = {.items = &block->maker.list.items[part->first], .count = part->count}, rest = own;
+    own.count = pending->count > 0 ? ft_owned_ended(&own, pending->items[0].start) : own.count;
+    rest.items += own.count;
+    rest.count -= own.count;
+    for (size_t i = 0, below = ft_owned_begun(&own, watermark_ns); i < below; i++) {
         ft_owned_append(&left, &own.items[i]);
+    }
+    ft_owned_combine(&rest, pending, &both, lose, context->groups);
+    for (size_t i = 0; i < both.count && both.items[i].start < watermark_ns; i++) {
+        ft_owned_append(&left, &both.items[i]);
     }
     ft_owned_fini(&both);
     ft_owned_fini(pending);

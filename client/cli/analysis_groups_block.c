@@ -27,12 +27,21 @@ static uint32_t hash_of(const uint32_t *values, size_t count)
     return (uint32_t)(hash >> 40) % FT_GROUPS_CACHE_SLOTS;
 }
 
+static bool are_same(const uint32_t *a, const uint32_t *b, size_t count)
+{
+    uint32_t differs = 0;
+    for (size_t k = 0; k < count; k++) {
+        differs |= a[k] ^ b[k];
+    }
+    return differs == 0;
+}
+
 /* NO_GROUP where there are too many: then all of them are refused. */
 static uint32_t group_of(struct ft_groups_block *block, const uint32_t *values)
 {
     size_t count = block->keys->count, bytes = count * sizeof(*values);
     struct ft_groups_cached *cached = &block->cache[hash_of(values, count)];
-    if (cached->group && memcmp(cached->values, values, bytes) == 0) {
+    if (cached->group && are_same(cached->values, values, count)) {
         return cached->group - 1;
     }
     struct ft_groups_index *index = block->index;
@@ -158,24 +167,19 @@ static void add_row(struct ft_groups_block *block, size_t reader, const struct f
     }
 }
 
+/* What ft_owned_end() left. */
 static void keep_segments(struct ft_groups_block *block, uint32_t thread)
 {
     const struct ft_owned_list *list = &block->maker.list;
-    struct ft_groups_part part = {.thread = thread, .first = block->owned.count, .count = list->count};
-    for (size_t i = 0; i < list->count; i++) {
+    struct ft_groups_part part = {
+        .thread = thread, .first = block->maker.first, .count = list->count - block->maker.first};
+    for (size_t i = part.first; i < list->count; i++) {
         struct ft_groups_slot *slot = &block->slots[block->slot_of[list->items[i].group]];
         slot->owned_ns += list->items[i].end - list->items[i].start;
     }
     if (part.count == 0) {
         return;
     }
-    size_t wanted = part.first + part.count;
-    if (wanted > block->owned.space) {
-        block->owned.space = wanted * 2;
-        block->owned.items = ft_cli_realloc(block->owned.items, block->owned.space, sizeof(*block->owned.items));
-    }
-    memcpy(&block->owned.items[part.first], list->items, part.count * sizeof(*list->items));
-    block->owned.count = wanted;
     if (block->part_count == block->part_space) {
         block->part_space = block->part_space ? block->part_space * 2 : 16;
         block->parts = ft_cli_realloc(block->parts, block->part_space, sizeof(*block->parts));
@@ -191,7 +195,8 @@ void ft_groups_block_read(struct ft_groups_block *block, size_t reader, const st
     for (size_t s = 0; s < block->slot_count; s++) {
         block->slot_of[block->slots[s].group] = NO_SLOT;
     }
-    block->slot_count = block->part_count = block->owned.count = 0;
+    block->slot_count = block->part_count = 0;
+    ft_owned_clear(&block->maker);
     block->host = ft_trace_set_reader_host(set, reader);
     for (size_t r = 0; r < rows->run_count; r++) {
         const struct ft_run *run = &rows->runs[r];
@@ -235,7 +240,6 @@ void ft_groups_block_destroy(struct ft_groups_block *block)
         }
     }
     ft_owned_maker_fini(&block->maker);
-    ft_owned_fini(&block->owned);
     free(block->slots);
     free(block->slot_of);
     free(block->parts);

@@ -30,7 +30,7 @@ struct ft_groups_slot {
 /* The segments of a thread. */
 struct ft_groups_part {
     uint32_t thread;     /* of the set */
-    size_t first, count; /* of ft_groups_block.owned */
+    size_t first, count; /* of what ft_groups_block.maker made */
 };
 
 struct ft_groups_cached {
@@ -49,7 +49,6 @@ struct ft_groups_block {
     struct ft_groups_slot *slots;
     size_t slot_count, slot_space;
     struct ft_owned_maker maker;
-    struct ft_owned_list owned;
     struct ft_groups_part *parts;
     size_t part_count, part_space;
     uint32_t host; /* of the set */

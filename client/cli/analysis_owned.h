@@ -25,12 +25,17 @@ struct ft_owned_list {
     size_t count, space;
 };
 
-/* Makes a list from events in order of start: one add for each, then the end. */
+/*
+ * Makes a list from events in order of start: a begin, one add for each, then the end. It stands in `list` from `first` on,
+ * behind those that were made since the last clear.
+ */
 struct ft_owned_maker {
     struct ft_owned_list list, going_on; /* the latter: innermost last */
+    size_t first;
     int64_t now;
 };
 
+void ft_owned_clear(struct ft_owned_maker *maker);
 void ft_owned_begin(struct ft_owned_maker *maker);
 void ft_owned_add(struct ft_owned_maker *maker, int64_t start, int64_t end, uint32_t group);
 void ft_owned_end(struct ft_owned_maker *maker);
@@ -43,6 +48,9 @@ void ft_owned_maker_fini(struct ft_owned_maker *maker);
 void ft_owned_combine(const struct ft_owned_list *earlier, const struct ft_owned_list *later, struct ft_owned_list *out,
                       void (*lost)(void *context, uint32_t group, int64_t ns), void *context);
 void ft_owned_append(struct ft_owned_list *list, const struct ft_owned *segment);
+/* How many, from the first on, end at `until` at the latest, and how many begin before it. */
+size_t ft_owned_ended(const struct ft_owned_list *list, int64_t until);
+size_t ft_owned_begun(const struct ft_owned_list *list, int64_t until);
 void ft_owned_fini(struct ft_owned_list *list);
 
 #endif

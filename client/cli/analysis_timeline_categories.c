@@ -36,25 +36,18 @@ static void add_event(struct ft_categories_block *block, const struct ft_rows *r
                  is_call ? call : FT_TRACE_CALL_MAX + rows->category[i]);
 }
 
+/* What ft_owned_end() left. */
 static void keep_segments(struct ft_categories_block *block, uint32_t thread)
 {
-    const struct ft_owned_list *list = &block->maker.list;
-    size_t wanted = block->owned.count + list->count;
-    if (list->count == 0) {
+    size_t first = block->maker.first, count = block->maker.list.count - first;
+    if (count == 0) {
         return;
     }
-    if (wanted > block->owned.space) {
-        block->owned.space = wanted * 2;
-        block->owned.items = ft_cli_realloc(block->owned.items, block->owned.space, sizeof(*block->owned.items));
-    }
-    memcpy(&block->owned.items[block->owned.count], list->items, list->count * sizeof(*list->items));
     if (block->part_count == block->part_space) {
         block->part_space = block->part_space ? block->part_space * 2 : 16;
         block->parts = ft_cli_realloc(block->parts, block->part_space, sizeof(*block->parts));
     }
-    block->parts[block->part_count++] =
-        (struct ft_categories_part){.thread = thread, .first = block->owned.count, .count = list->count};
-    block->owned.count = wanted;
+    block->parts[block->part_count++] = (struct ft_categories_part){.thread = thread, .first = first, .count = count};
 }
 
 void ft_categories_block_read(struct ft_categories_block *block, const struct ft_trace_set *set, size_t reader,
@@ -62,7 +55,8 @@ void ft_categories_block_read(struct ft_categories_block *block, const struct ft
 {
     int64_t offset_ns = ft_trace_set_realtime_ns(set, reader, 0);
     block->reader = reader;
-    block->part_count = block->owned.count = 0;
+    block->part_count = 0;
+    ft_owned_clear(&block->maker);
     for (size_t r = 0; r < rows->run_count; r++) {
         const struct ft_run *run = &rows->runs[r];
         ft_owned_begin(&block->maker);
@@ -77,7 +71,6 @@ void ft_categories_block_read(struct ft_categories_block *block, const struct ft
 void ft_categories_block_fini(struct ft_categories_block *block)
 {
     ft_owned_maker_fini(&block->maker);
-    ft_owned_fini(&block->owned);
     free(block->parts);
 }
 
@@ -183,12 +176,13 @@ void ft_categories_take(struct ft_categories *categories, struct ft_categories_b
 {
     int64_t watermark_ns = ft_ends_take(&categories->ends, ft_trace_set_reader_host(categories->set, block->reader));
     memset(categories->cache, 0, sizeof(categories->cache));
-    for (size_t i = 0; i < block->owned.count; i++) {
-        block->owned.items[i].group = cached_category(categories, block->reader, block->owned.items[i].group);
+    struct ft_owned_list *owned = &block->maker.list;
+    for (size_t i = 0; i < owned->count; i++) {
+        owned->items[i].group = cached_category(categories, block->reader, owned->items[i].group);
     }
     for (size_t p = 0; p < block->part_count; p++) {
         const struct ft_categories_part *part = &block->parts[p];
-        struct ft_owned_list list = {.items = &block->owned.items[part->first], .count = part->count};
+        struct ft_owned_list list = {.items = &owned->items[part->first], .count = part->count};
         if (part->thread != FT_TRACE_SET_NONE) {
             settle_part(categories, &list, part->thread, watermark_ns);
             continue;

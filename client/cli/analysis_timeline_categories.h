@@ -17,10 +17,9 @@ enum { FT_CATEGORIES_CACHE_SLOTS = 256 };
 struct ft_categories_block {
     size_t reader;
     struct ft_owned_maker maker;
-    struct ft_owned_list owned;
     struct ft_categories_part {
         uint32_t thread;     /* of the set */
-        size_t first, count; /* of `owned` */
+        size_t first, count; /* of what `maker` made */
     } *parts;
     size_t part_count, part_space;
 };
