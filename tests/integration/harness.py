@@ -165,20 +165,23 @@ class Daemon:
         os.close(given)
         self.tap.cleanup.append(self.kill)
         os.set_blocking(ready, False)
+        said = bytearray()
         try:
-            wait_until("the daemon's ready byte", lambda: self._is_ready(ready), 20)
+            wait_until("the daemon's ready byte", lambda: self._is_ready(ready, said), 20)
         finally:
             os.close(ready)
         return self
 
-    def _is_ready(self, ready):
+    def _is_ready(self, ready, said):
+        """Whether it has said so and closed ready_fd: from then on it has no descriptor that will be gone soon."""
         assert self.process.poll() is None, f"flowtapd ended with {self.process.returncode}: {self.log()}"
         try:
             byte = os.read(ready, 1)
         except BlockingIOError:
             return False
-        assert byte, f"flowtapd closed ready_fd without a byte: {self.log()}"
-        return True
+        said += byte
+        assert said, f"flowtapd closed ready_fd without a byte: {self.log()}"
+        return not byte
 
     def log(self):
         return self.log_path.read_text(errors="replace")[-4000:] if self.log_path.exists() else ""
@@ -210,6 +213,23 @@ class Daemon:
 def read_command(*words):
     """Runs one reading command; gives its Finished."""
     return call([FLOWTAP, *words], deadline=120)
+
+
+def state_of(pid):
+    """The letter by which the kernel tells what a process does."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        return stat.read().rpartition(")")[2].split()[0]
+
+
+@contextlib.contextmanager
+def stopped(daemon):
+    """The daemon does nothing: what is sent or recorded meanwhile is there as a whole when it goes on."""
+    os.kill(daemon.process.pid, signal.SIGSTOP)
+    wait_until("it to stop", lambda: state_of(daemon.process.pid) == "T")
+    try:
+        yield
+    finally:
+        os.kill(daemon.process.pid, signal.SIGCONT)
 
 
 class Tap:

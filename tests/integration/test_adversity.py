@@ -52,6 +52,11 @@ class Stages:
         assert self.process.stdout.readline() == b"done\n"
         self.stages += 1
 
+    def stage_at_once(self):
+        """A stage of which the daemon sees nothing before all is there: none of it is in an earlier block."""
+        with harness.stopped(self.daemon):
+            self.stage()
+
     def status(self):
         done = harness.call([harness.FLOWTAP, "status", "--json", "--socket", self.daemon.socket])
         assert done.returncode == 0, done.stderr
@@ -150,10 +155,11 @@ def test_a_reserve_that_cannot_be_taken(tap):
 def test_no_memory_for_a_block(tap, bytes_):
     """Its events are dropped as that, not as a full disk; and it is told."""
     stages = Stages(tap).start()
-    stages.stage()
+    stages.wait_for_counter("attached")
+    stages.stage_at_once()
     stages.wait_for_counter("events", STAGE)
     stages.fail(f"memory={bytes_}")
-    stages.stage()
+    stages.stage_at_once()
     harness.wait_until("a word about it", lambda: "no memory for a block" in stages.daemon.log())
     stages.fail()
     trouble, = stages.status()["troubles"]
@@ -168,7 +174,7 @@ def test_events_for_which_a_block_has_no_room_are_counted_once(tap):
     stages = Stages(tap).start()
     stages.wait_for_counter("attached")
     stages.fail("memory=60000")
-    stages.stage()
+    stages.stage_at_once()
     harness.wait_until("a word about it", lambda: "no memory for a block" in stages.daemon.log())
     stages.fail()
     stages.stage()

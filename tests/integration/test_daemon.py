@@ -197,11 +197,6 @@ def test_terminated_then_killed_at_any_moment(tap):
     assert harness.read_command("verify", trace.path).returncode == 0
 
 
-def state_of(pid):
-    with open(f"/proc/{pid}/stat") as stat:
-        return stat.read().rpartition(")")[2].split()[0]
-
-
 def test_sigterm_while_a_process_runs_drains_it(tap):
     daemon = tap.daemon()
     os.mkfifo(tap.work / "fifo")
@@ -209,7 +204,7 @@ def test_sigterm_while_a_process_runs_drains_it(tap):
                                stdout=subprocess.PIPE)
     tap.cleanup.append(process.kill)
     assert process.stdout.read(1) == b"R"
-    harness.wait_until("the call in which it hangs, after its write's record", lambda: state_of(process.pid) == "S")
+    harness.wait_until("the call in which it hangs, after its write's record", lambda: harness.state_of(process.pid) == "S")
     trace = daemon.stop()
     assert [e["name"] for e in trace.events(pid=process.pid)] == ["open", "write"]
     assert trace.gaps("still_running") or trace.gaps("daemon_stopped"), trace.summary()["gaps"]

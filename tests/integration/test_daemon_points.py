@@ -144,13 +144,8 @@ class Run:
         assert len(wrote) >= 2 and sum(wrote.values()) > 100
 
 
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        return file.read().rsplit(")", 1)[1].split()[0]
-
-
 def wait_stopped(process):
-    harness.wait_until("the daemon to stand", lambda: process.poll() is not None or state_of(process.pid) == "T")
+    harness.wait_until("the daemon to stand", lambda: process.poll() is not None or harness.state_of(process.pid) == "T")
     assert process.poll() is None
 
 

@@ -55,11 +55,6 @@ def stored(daemon):
     return cat_of(json.loads(done.stdout)["processes"]) if done.returncode == 0 else []
 
 
-def state_of(pid):
-    with open(f"/proc/{pid}/stat") as stat:
-        return stat.read().rsplit(")", 1)[1].split()[0]
-
-
 # A forked child that lives, and that attached before it executed, shares what was done by then with what it executed.
 @pytest.mark.parametrize("how,lives", [("vfork", False), ("fork", False), ("vfork", True)])
 def test_a_child_on_its_way_for_long_did_all_that_its_pid_did(tap, how, lives):
@@ -73,7 +68,7 @@ def test_a_child_on_its_way_for_long_did_all_that_its_pid_did(tap, how, lives):
     tap.cleanup.append(lambda: harness.end_child(held))
     harness.wait_until("the parent in the file", lambda: harness.read_command("summary", daemon.spool).returncode == 0)
     daemon.process.send_signal(signal.SIGSTOP)
-    harness.wait_until("a stopped daemon", lambda: state_of(daemon.process.pid) == "T")
+    harness.wait_until("a stopped daemon", lambda: harness.state_of(daemon.process.pid) == "T")
     held.stdin.write(b"\n")
     held.stdin.flush()
     output = b""

@@ -16,7 +16,7 @@ import sys
 import pytest
 
 import harness
-from test_questions import connect, state_of
+from test_questions import connect
 from test_run_daemon import children_of
 
 POINTS = harness.REPO / "client/shim/test_points.def"
@@ -199,7 +199,8 @@ def stopped_when_connected(tap, preload, has_parent, *settings):
     stopped = []
 
     def is_stopped():
-        stopped[:] = [pid for pid in ([child[0] for child in children_of(run.process.pid)] or [run.process.pid]) if state_of(pid) == "T"]
+        pids = [child[0] for child in children_of(run.process.pid)] or [run.process.pid]
+        stopped[:] = [pid for pid in pids if harness.state_of(pid) == "T"]
         return stopped
 
     harness.wait_until("the stop", is_stopped)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Questions to the daemon: slow ones keep nobody's events from the file; who is not answered is told why, and asks again."""
 
-import contextlib
 import errno
 import json
 import os
@@ -40,22 +39,6 @@ def ask(daemon, kind, major=None, flags=0):
     one = connect(daemon)
     one.send(struct.pack("<IIIIQII", 0x31417446, kind, abi_major() if major is None else major, 0, 0, 0, flags))
     return one
-
-
-@contextlib.contextmanager
-def stopped(daemon):
-    """Nothing that is sent meanwhile is taken before it is whole."""
-    os.kill(daemon.process.pid, signal.SIGSTOP)
-    harness.wait_until("it to stop", lambda: state_of(daemon.process.pid) == "T")
-    try:
-        yield
-    finally:
-        os.kill(daemon.process.pid, signal.SIGCONT)
-
-
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
-        return stat.read().rpartition(")")[2].split()[0]
 
 
 def refusal(connection):
@@ -143,7 +126,7 @@ def test_it_ends_when_the_last_slow_question_is_answered(tap):
 def test_answers_that_cannot_be_made_are_told(tap):
     slow = Slow(tap, "max_questions_per_user=16")
     slow.fail("memory=1\n")
-    with stopped(slow.daemon):
+    with harness.stopped(slow.daemon):
         asked = [ask(slow.daemon, kind) for kind in (STATUS, JOBS, TOP)]
     reasons = [refusal(one) for one in asked]
     slow.fail()
@@ -213,7 +196,7 @@ def test_why_a_question_is_not_answered(tap):
     assert refusal(ask(daemon, FETCH)) == NOTHING
     daemon.stop(check="no trace")
     fresh = tap.daemon("max_questions_per_user=1")  # one that was answered may count for a moment still
-    with stopped(fresh):
+    with harness.stopped(fresh):
         asked = [ask(fresh, JOBS) for _ in range(2)]
     assert sorted(refusal(one) or 0 for one in asked) == [0, QUESTIONS]
     fresh.stop(check="no trace")
