@@ -216,8 +216,12 @@ int main(int argc, char **argv)
 
 def segment_bytes(daemon):
     """Memory behind the one segment that the daemon holds."""
-    held = [os.stat(f"/proc/{daemon.process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{daemon.process.pid}/fd")
-            if os.readlink(f"/proc/{daemon.process.pid}/fd/{fd}").startswith("/memfd:flowtap")]
+    held = []
+    for fd in os.listdir(f"/proc/{daemon.process.pid}/fd"):
+        path = f"/proc/{daemon.process.pid}/fd/{fd}"
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            if os.readlink(path).startswith("/memfd:flowtap"):
+                held.append(os.stat(path))
     assert len(held) <= 1
     return held[0].st_blocks * 512 if held else 0
 
