@@ -26,6 +26,8 @@
 #include "daemon/unseen.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
+// With these neither can its words be written nor the memory that we gave be taken back. glibc may not know the second.
+#define SEALS_AGAINST_US (F_SEAL_WRITE | 0x10 /* F_SEAL_FUTURE_WRITE */)
 #define DESCRIPTORS_KEPT 48
 
 int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max)
@@ -33,7 +35,7 @@ int ft_admit_check_memory(int fd, uint64_t bytes, uint64_t bytes_max)
     struct stat status;
     struct statfs fs;
     int seals = fcntl(fd, F_GET_SEALS), flags = fcntl(fd, F_GETFL);
-    if (seals < 0 || (seals & SEALS) != SEALS || flags < 0 || (flags & O_ACCMODE) != O_RDWR)
+    if (seals < 0 || (seals & (SEALS | SEALS_AGAINST_US)) != SEALS || flags < 0 || (flags & O_ACCMODE) != O_RDWR)
         return -EBADMSG;
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size != bytes ||
         bytes < FT_SEGMENT_BYTES_MIN)

@@ -120,8 +120,7 @@ void ft_block_cut_off(struct ft_job *job, struct ft_process *process, enum ft_ca
     process->is_corrupt = is_corrupt;
     process->is_cut_off = true;
     process->oldest_ns = 0;
-    close(process->segment.fd);
-    process->segment.fd = -1;
+    ft_growth_cut_off(process);
 }
 
 // Rows of pieces [from, to) did not reach the file: their totals do.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/growth.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/daemon.h"
 #include "daemon/log.h"
@@ -159,7 +162,35 @@ int64_t ft_growth_next_ns(const struct ft_process *process)
     return process->growth.told ? process->growth.next_ns : 0;
 }
 
+void ft_growth_cut_off(struct ft_process *process)
+{
+    struct ft_segment *segment = &process->segment;
+    process->growth.has_fd = ft_segment_granted(segment) > 0;
+    if (process->growth.has_fd)
+        process->growth.fd = segment->fd;
+    else
+        close(segment->fd);
+    segment->fd = -1;
+}
+
+void ft_growth_take_back(struct ft_process *process)
+{
+    const struct ft_segment *segment = &process->segment;
+    int fd = process->growth.has_fd ? process->growth.fd : segment->fd;
+    off_t at = (off_t)(segment->geometry.pool_page + FT_CHUNKS_BY_SHIM) * FT_PAGE_BYTES;
+    off_t bytes = (off_t)ft_segment_granted(segment) * FT_CHUNK_BYTES;
+    if (fd < 0 || bytes == 0)
+        return;
+    // Admission has seen that no seal forbids it; where it fails all the same, closing does what it can.
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, bytes) < 0)
+        ft_log_limited(FT_LOG_WARNING, "process %u: memory of its ring cannot be taken back: %s", process->pid,
+                       strerror(errno));
+}
+
 void ft_growth_fini(struct ft_growth *growth)
 {
+    if (growth->has_fd)
+        close(growth->fd);
+    growth->has_fd = false;
     free(growth->group);
 }

@@ -25,10 +25,17 @@ struct ft_growth {
     uint32_t taken; // by the shim, when it was told last
     int64_t next_ns, next_make_ns;
     bool was_looked_at;
+    bool has_fd; // fd is the segment of a client that was cut off
+    int fd;
 };
 
 // After a look at its segment that found something new (`has_changed`) or not.
 void ft_growth_look(struct ft_job *job, struct ft_process *process, bool has_changed, int64_t now_ns);
+// Instead of closing the segment of a client that is cut off and may live on: what was given to it can be taken back.
+void ft_growth_cut_off(struct ft_process *process);
+// What the daemon gave to one that is over goes back to the kernel, whoever else has its segment open or mapped: that would
+// stay on the daemon's account, but no longer on the user's share.
+void ft_growth_take_back(struct ft_process *process);
 // When a look that finds nothing new has something to do here; 0: at the next.
 int64_t ft_growth_next_ns(const struct ft_process *process);
 void ft_growth_fini(struct ft_growth *growth);

@@ -185,6 +185,8 @@ static void give_back(struct ft_job *job, struct ft_process *process)
 {
     unlink_process(job, process);
     ft_live_note_gone(&job->live, process);
+    if (is_over(process)) // one that lives on while we end still writes there
+        ft_growth_take_back(process);
     ft_users_give_bytes(&job->daemon->users, process->uid, process->quota_bytes);
     pthread_mutex_lock(&job->lock);
     process->next = job->done;

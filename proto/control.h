@@ -5,7 +5,7 @@
  * The socket is SOCK_SEQPACKET. A client connects (non-blocking), sends one message and closes; no reply is awaited:
  *
  *   struct ft_attach, with one descriptor as SCM_RIGHTS: the segment, a memfd sealed with
- *   F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, of segment_bytes
+ *   F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL and no seal against writing, of segment_bytes
  *
  * Before it connects it binds its socket to an abstract name of its own (unix(7)), struct ft_client_name, which the daemon
  * finds there also when the client was killed before it sent anything: such a process is a gap. Who has no such name and

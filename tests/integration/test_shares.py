@@ -48,11 +48,20 @@ def test_ring_memory_of_one_user(tap):
         harness.wait_until("it to have all", lambda: memory_of(daemon) > MEMORY - STEP)
         harness.wait_until("it to be told", lambda: count_of(daemon, f"user {os.getuid()}: has all of max_user_memory"))
         run_beside(daemon, tap, turn)
-        given = int(hog.communicate(timeout=harness.DEADLINE_S)[0])
-        assert 0 < given <= MEMORY, given
+        given, kept = map(int, hog.communicate(timeout=harness.DEADLINE_S)[0].split())
+        assert given > 0 and kept <= MEMORY, (given, kept)
         harness.wait_until("it to be given back", lambda: memory_of(daemon) < STEP)
     assert count_of(daemon, "max_user_memory") == 1
     check(daemon, "one", "two")
+
+
+def test_ring_memory_of_images_that_replace_each_other(tap):
+    """All are kept open: what the daemon gave to one is taken out of it before another gets it."""
+    daemon = tap.daemon(f"max_user_memory={MEMORY}")
+    done = tap.plain([harness.program("hostile_segment"), "rings_in_turn", daemon.socket])
+    given, kept = map(int, done.stdout.split())
+    assert given > MEMORY >= kept > 0, (given, kept)
+    daemon.stop(check="it lies about what it emitted")
 
 
 def connect_as(uid, daemon):

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "hostile.h"
@@ -149,28 +150,79 @@ static void growth(void)
     maker_fini(&maker);
 }
 
-// Rings that are never large enough, until nobody writes to our stdin any more; prints what the daemon gave them in all.
+// Wants a larger ring.
+static void press(struct maker *maker)
+{
+    maker_call(maker, 0, FT_CALL_ID_pread64, FT_FILE_CWD, 1, 0, maker_ticks(), 1);
+    __atomic_fetch_add(&maker->head->chunks_wanted, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t given_to(const struct maker *maker)
+{
+    uint32_t to = __atomic_load_n(&maker->head->chunks_granted, __ATOMIC_RELAXED);
+    return to > FT_CHUNKS_BY_SHIM ? (uint64_t)(to - FT_CHUNKS_BY_SHIM) * FT_CHUNK_BYTES : 0;
+}
+
+// What there is of it: all the memory that is taken but what we wrote to ourselves. What nobody has written to is no data yet.
+static uint64_t kept_by(const struct maker *maker)
+{
+    struct stat status;
+    off_t end = (off_t)maker->bytes - (off_t)(MAKER_CHUNKS - FT_CHUNKS_BY_SHIM) * FT_CHUNK_BYTES, own = 0, hole = 0,
+          data;
+    if (fstat(maker->fd, &status) != 0)
+        abort();
+    while ((data = lseek(maker->fd, hole, SEEK_DATA)) >= 0 && data < end) {
+        hole = lseek(maker->fd, data, SEEK_HOLE);
+        own += (hole < end ? hole : end) - data;
+    }
+    return (uint64_t)status.st_blocks * 512 - (uint64_t)own;
+}
+
+// Prints what the daemon gave them in all, and what there is of it. It goes from an older to a newer one, so the newest is asked first.
+static void tell_and_end(struct maker *makers, int count)
+{
+    uint64_t given = 0, kept = 0;
+    for (int i = count - 1; i >= 0; i--) {
+        kept += kept_by(&makers[i]);
+        given += given_to(&makers[i]);
+    }
+    for (int i = 0; i < count; i++)
+        maker_fini(&makers[i]);
+    printf("%llu %llu\n", (unsigned long long)given, (unsigned long long)kept);
+}
+
+enum { SEGMENTS = 6 };
+
+// Rings that are never large enough, until nobody writes to our stdin any more.
 static void rings_without_end(void)
 {
-    enum { SEGMENTS = 6, ROUNDS_LEAST = 200 };
+    enum { ROUNDS_LEAST = 200 };
     struct maker makers[SEGMENTS];
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    uint64_t given = 0;
     for (int i = 0; i < SEGMENTS; i++) {
         fill(&makers[i]);
         offer(makers[i].fd, makers[i].bytes);
     }
     for (int round = 0; round < ROUNDS_LEAST || poll(&input, 1, 1) == 0; round++)
-        for (int i = 0; i < SEGMENTS; i++) {
-            maker_call(&makers[i], 0, FT_CALL_ID_pread64, FT_FILE_CWD, 1, (uint64_t)round, maker_ticks(), 1);
-            __atomic_fetch_add(&makers[i].head->chunks_wanted, 1, __ATOMIC_RELAXED);
-        }
+        for (int i = 0; i < SEGMENTS; i++)
+            press(&makers[i]);
+    tell_and_end(makers, SEGMENTS);
+}
+
+// Each is of an image that replaces the one before, once that was given something, and all are kept.
+static void rings_in_turn(void)
+{
+    enum { ROUNDS_MOST = 10000 };
+    struct maker makers[SEGMENTS];
     for (int i = 0; i < SEGMENTS; i++) {
-        uint32_t to = __atomic_load_n(&makers[i].head->chunks_granted, __ATOMIC_RELAXED);
-        given += to > FT_CHUNKS_BY_SHIM ? (uint64_t)(to - FT_CHUNKS_BY_SHIM) * FT_CHUNK_BYTES : 0;
-        maker_fini(&makers[i]);
+        fill(&makers[i]);
+        offer(makers[i].fd, makers[i].bytes);
+        for (int round = 0; round < ROUNDS_MOST && given_to(&makers[i]) == 0; round++) {
+            press(&makers[i]);
+            poll(NULL, 0, 1);
+        }
     }
-    printf("%llu\n", (unsigned long long)given);
+    tell_and_end(makers, SEGMENTS);
 }
 
 static struct timespec deadline;
@@ -230,6 +282,7 @@ static const struct hostile_case cases[] = {
     CASE(chunk_heads),
     CASE(growth),
     CASE(rings_without_end),
+    CASE(rings_in_turn),
     CASE(scribbled_while_read),
 };
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -205,6 +206,50 @@ static void a_segment_without_such_chunks_costs_its_user_nothing(void **state)
     assert_int_equal(charged(), 0);
 }
 
+static blkcnt_t blocks_of(void)
+{
+    struct stat status;
+    assert_int_equal(fstat(maker.fd, &status), 0);
+    return status.st_blocks;
+}
+
+static void make_all(void)
+{
+    for (int i = 0; i < 100; i++) {
+        maker.head->chunks_wanted++;
+        look(1024, 1024);
+    }
+    assert_int_equal(maker.head->chunks_granted, MAKER_CHUNKS);
+}
+
+static void what_was_given_is_taken_out_of_a_ring_that_is_over(void **state)
+{
+    (void)state;
+    look(1024, 1);
+    look(1024, 1);
+    blkcnt_t before = blocks_of();
+    ft_growth_take_back(&process); // nothing yet
+    assert_int_equal(blocks_of(), before);
+    make_all();
+    assert_int_equal(blocks_of() - before, (MAKER_CHUNKS - FT_CHUNKS_BY_SHIM) * FT_CHUNK_BYTES / 512);
+    ft_growth_take_back(&process);
+    assert_int_equal(blocks_of(), before);
+}
+
+static void one_that_is_cut_off_keeps_it_until_it_is_over(void **state)
+{
+    (void)state;
+    look(1024, 1);
+    look(1024, 1);
+    blkcnt_t before = blocks_of();
+    make_all();
+    ft_growth_cut_off(&process);
+    assert_int_equal(process.segment.fd, -1);
+    assert_true(blocks_of() > before);
+    ft_growth_take_back(&process);
+    assert_int_equal(blocks_of(), before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +262,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_allowed_follows_what_is_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(under_a_filter_the_shim_takes_no_more_and_the_daemon_does, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_segment_without_such_chunks_costs_its_user_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_given_is_taken_out_of_a_ring_that_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_that_is_cut_off_keeps_it_until_it_is_over, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -279,6 +279,8 @@ static void test_a_memfd_without_one_of_its_seals_is_not_taken(void **state)
         {ALL_SEALS & ~F_SEAL_GROW, -EBADMSG, "it could grow beyond what it is charged for"},
         {ALL_SEALS & ~F_SEAL_SEAL, -EBADMSG, "it could be sealed against our writes, later"},
         {0, -EBADMSG, "none of them"},
+        {ALL_SEALS | F_SEAL_WRITE, -EBADMSG, "it is sealed against our writes"},
+        {ALL_SEALS | F_SEAL_FUTURE_WRITE, -EBADMSG, "what we gave could not be taken back"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
