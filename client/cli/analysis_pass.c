@@ -94,6 +94,25 @@ static struct ft_pass_call (*make_calls(const struct ft_trace_set *set))[FT_TRAC
     return calls;
 }
 
+static struct ft_pass_files *make_files(const struct ft_trace_set *set)
+{
+    size_t readers = ft_trace_set_reader_count(set);
+    struct ft_pass_files *files = ft_cli_alloc((readers ? readers : 1) * sizeof(*files));
+    for (size_t r = 0; r < readers; r++) {
+        files[r].max = ft_trace_reader_file_max(ft_trace_set_reader(set, r));
+        files[r].classes = ft_cli_alloc((size_t)files[r].max + 1);
+    }
+    return files;
+}
+
+static void free_files(struct ft_pass_files *files, const struct ft_trace_set *set)
+{
+    for (size_t r = 0; r < ft_trace_set_reader_count(set); r++) {
+        free(files[r].classes);
+    }
+    free(files);
+}
+
 void ft_pass_run(struct ft_pass *pass)
 {
     struct ft_pass_call(*calls)[FT_TRACE_CALL_MAX] = make_calls(pass->set);
@@ -107,17 +126,33 @@ void ft_pass_run(struct ft_pass *pass)
                                  .in_turn = take_turn,
                                  .end = end_part};
     pass->calls = calls;
+    pass->files = make_files(pass->set);
     pass->bad_blocks = ft_workers_run(&workers);
     add_all_sums(pass);
+    free_files(pass->files, pass->set);
+    pass->files = NULL;
     pass->calls = NULL;
     free(calls);
 }
 
+static unsigned class_of(const struct ft_pass *pass, size_t reader, uint32_t file)
+{
+    const struct ft_pass_files *files = &pass->files[reader];
+    if (file > files->max) {
+        return ft_trace_reader_file_class(ft_trace_set_reader(pass->set, reader), file);
+    }
+    unsigned known = __atomic_load_n(&files->classes[file], __ATOMIC_RELAXED);
+    if (known == 0) { /* other threads find the same */
+        known = ft_trace_reader_file_class(ft_trace_set_reader(pass->set, reader), file) + 1;
+        __atomic_store_n(&files->classes[file], (uint8_t)known, __ATOMIC_RELAXED);
+    }
+    return known - 1;
+}
+
 unsigned ft_pass_mask(const struct ft_pass *pass, size_t reader, const struct ft_rows *rows, size_t i)
 {
-    const struct ft_trace_reader *in = ft_trace_set_reader(pass->set, reader);
     const struct ft_pass_call *call = &pass->calls[reader][rows->call[i] < FT_TRACE_CALL_MAX ? rows->call[i] : 0];
-    return call->is_counted ? ft_count_of(call->group, ft_trace_reader_file_class(in, rows->file[i]),
-                                          ft_trace_reader_file_class(in, rows->file2[i]))
-                            : 0;
+    return call->is_counted
+               ? ft_count_of(call->group, class_of(pass, reader, rows->file[i]), class_of(pass, reader, rows->file2[i]))
+               : 0;
 }

@@ -18,6 +18,12 @@ struct ft_pass_call {
     bool is_counted, is_open;
 };
 
+/* What is known of the files of a reader: their records are in no cache where there are many. */
+struct ft_pass_files {
+    uint8_t *classes; /* by id: enum ft_file_class, + 1; 0: not asked for yet. By atomic loads and stores */
+    uint32_t max;
+};
+
 struct ft_pass {
     const struct ft_trace_set *set;
     const struct ft_where *where;                          /* NULL: all events */
@@ -25,6 +31,7 @@ struct ft_pass {
     struct ft_progress *progress;                          /* may be NULL */
     void *context;                                         /* what all states share */
     const struct ft_pass_call (*calls)[FT_TRACE_CALL_MAX]; /* by reader; while the pass runs */
+    struct ft_pass_files *files;                           /* likewise */
     /* A state for one thread. */
     void *(*begin)(struct ft_pass *pass);
     /* Which block comes next. May be NULL. */
