@@ -22,7 +22,7 @@ CASES = {
 
 @pytest.mark.parametrize("kind", CASES)
 def test_a_program_that_writes_over_its_segment(tap, kind):
-    daemon = tap.daemon("session_linger=0s", "job_linger=0s", "torn_wait=100ms")
+    daemon = tap.daemon("session_linger=0s", "job_linger=0s", "torn_wait=10s")
     path = tap.work / "written"
     for number, case in enumerate(CASES[kind]):
         neighbour = subprocess.Popen([harness.program("hammer"), "1", str(CALLS)], cwd=tap.work, stdin=subprocess.DEVNULL,
