@@ -116,7 +116,7 @@ def test_killed_a_hundred_times_under_load(tap, seed):
 def test_one_kill_and_all_is_there(tap):
     daemon = manager.Manager(tap).start()
     load = Load(daemon, tap.work / "load", processes=2, fork_every=0)
-    harness.wait_until("a block in the file", lambda: size_of(daemon) > 3000 and load.is_held())
+    harness.wait_until("all of them in the file", lambda: are_stored(daemon, 3) and load.is_held())
     before = traced.Trace(daemon.spool, harness.read_command).processes()
     daemon.kill()
     daemon.start()
@@ -215,7 +215,7 @@ def test_idle_processes_are_gone_on_with(tap, held):
     """A hundred that sleep while the daemon is killed; where nobody held their memory each of them is a gap."""
     daemon = manager.Manager(tap, *(() if held else ("max_stored=0",))).start()
     load = Load(daemon, tap.work / "load", processes=100, fork_every=0, count=20, hold=True)
-    harness.wait_until("all of it in the file", lambda: stored(daemon) >= 2000)
+    harness.wait_until("all of it in the file", lambda: are_stored(daemon, 101, 2000))
     if held:
         harness.wait_until("all of them held", lambda: len(daemon.names()) == 101)
     daemon.kill()
@@ -237,6 +237,13 @@ def test_idle_processes_are_gone_on_with(tap, held):
 def stored(daemon):
     done = harness.read_command("summary", "--json", daemon.spool)
     return json.loads(done.stdout)["stored"] if done.returncode == 0 else 0
+
+
+def are_stored(daemon, processes, pwrites=1):
+    """Whether so many processes are in the file, with so many records of theirs: not only what else they called."""
+    done = harness.read_command("summary", "--json", daemon.spool)
+    told = json.loads(done.stdout) if done.returncode == 0 else {"processes": 0, "calls": []}
+    return told["processes"] >= processes and sum(c["count"] for c in told["calls"] if c["name"] == "pwrite") >= pwrites
 
 
 def test_a_stop_tells_of_children_that_are_waited_for_still(tap, preload):

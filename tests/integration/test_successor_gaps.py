@@ -12,13 +12,13 @@ import harness
 import manager
 import traced
 from test_status import status
-from test_successor import Load, flow_files, stored
+from test_successor import Load, are_stored, flow_files, stored
 
 
 def test_whom_a_kill_lost_is_a_gap_once_however_often_the_next_daemons_are_killed(tap):
     daemon = manager.Manager(tap, "max_stored=5").start()  # who is held keeps the job's file open
     load = Load(daemon, tap.work / "load", processes=20, fork_every=0, count=20, hold=True)
-    harness.wait_until("all of it in the file", lambda: stored(daemon) >= 400 and len(daemon.names()) == 5)
+    harness.wait_until("all of it in the file", lambda: are_stored(daemon, 21, 400) and len(daemon.names()) == 5)
     for parts in (2, 3, 4):
         daemon.kill()
         daemon.start()

@@ -69,8 +69,11 @@ def test_memory_that_its_process_made_nonsense_of(tap, tamper):
     daemon = manager.Manager(tap).start()
     good = Load(daemon, tap.work / "good", processes=2, fork_every=0)
     bad = Load(daemon, tap.work / "bad", processes=1, fork_every=0, count=3000, hold=True)
+    harness.wait_until("all of them held", lambda: len(daemon.names()) == good.count + bad.count)
+    (path,) = harness.wait_until("the file of the bad one", lambda: list((tap.work / "bad").iterdir()))
+    harness.wait_until("its last record", lambda: path.stat().st_size == 3000)
     harness.wait_until("blocks in the file", lambda: stored(daemon) > 4000)
-    (pid,) = [int(path.name.split("-")[1]) for path in (tap.work / "bad").iterdir()]
+    pid = int(path.name.split("-")[1])
     daemon.kill()
     tamper(held_memory(daemon, pid)[1], rng)
     daemon.start()
