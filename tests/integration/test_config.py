@@ -8,6 +8,7 @@ import signal
 import pytest
 
 import harness
+from test_status import status
 
 KEYS = {"mode", "socket", "spool_dir", "backlog", "max_processes", "log_level", "poll_busy"}
 
@@ -143,6 +144,7 @@ def test_a_reload_changes_what_can_change_and_says_what_cannot(tap):
     daemon = configured(tap, "[flowtapd]\nmode = trace\n")
     path = daemon.folder / "flowtapd.conf"
     assert daemon.call([harness.program("touch_all"), "a"], cwd=tap.work).returncode == 0
+    harness.wait_until("it to have come", lambda: status(daemon.socket)["counters"]["attached"] == 1)
     path.write_text("[flowtapd]\nmode = off\nbacklog = 77\nmax_processes_per_user = 9\n")
     daemon.process.send_signal(signal.SIGHUP)
     shown = harness.wait_until("the reload", lambda: (now := config(daemon))["mode"]["value"] == "off" and now)

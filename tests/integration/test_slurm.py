@@ -135,7 +135,7 @@ def test_a_job_is_one_and_its_processes_know_their_rank(cluster, daemon, tap):
     for p in processes:
         assert (p["job"], p["job_source"], p["step"], p["step_source"]) == (job, source(cluster), "0", source(cluster)), p
         assert p["rank_source"] == p["local_rank_source"] == "environment" and p["exit"]["source"] != "none"
-    assert states(daemon) == {job: "finished"}
+    harness.wait_until("the job to be listed as finished", lambda: states(daemon) == {job: "finished"})
     ran(harness.call([harness.FLOWTAP, "fetch", "--socket", daemon.socket, job, "-o", tap.folder / "copy"]))
     assert Trace(tap.folder / "copy", harness.read_command).processes() == processes
     text = harness.read_command("processes", trace.path).stdout.decode()
