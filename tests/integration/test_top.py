@@ -25,7 +25,7 @@ from test_status import status
 WRITER = """
 import os, select
 f = os.open('data', os.O_RDWR | os.O_CREAT)
-while not select.select([0], [], [], 0)[0]:
+while not select.select([0], [], [], 0.005)[0]:  # the daemon may have no turn for a while
     for i in range(100):
         os.pwrite(f, b'x' * 4096, 4096 * i)
         os.pread(f, 1024, 4096 * i)
