@@ -197,6 +197,11 @@ class Machine:
     def text(self, *argv, **options):
         return self.call(*argv, **options).stdout.decode().strip()
 
+    def journal(self, *words):
+        """What journalctl prints, with all that was said until now."""
+        self.call("journalctl", "--sync")
+        return self.text("journalctl", *words)
+
     def _unit(self, argv, user, env, properties, name):
         words = ["systemd-run", "--quiet", "--pipe", "--wait", "--collect", f"--unit={name}", "--working-directory=/tmp"]
         words += [f"--setenv={key}={value}" for key, value in (env or {}).items()]

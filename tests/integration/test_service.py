@@ -29,7 +29,7 @@ class Service:
         m.call("systemctl", "stop", "flowtapd.socket", "flowtapd.service")
         m.call("sh", "-c", f"rm -rf {SPOOL}/* /run/systemd/system/flowtapd.service.d {DROP_IN}; systemctl daemon-reload")
         m.call("systemctl", "reset-failed", check=False)
-        self.cursor = re.search("-- cursor: (.*)", m.text("journalctl", "-n0", "--show-cursor"))[1]
+        self.cursor = re.search("-- cursor: (.*)", m.journal("-n0", "--show-cursor"))[1]
         m.call("systemctl", "start", "flowtapd.socket")
         return self
 
@@ -58,7 +58,7 @@ class Service:
     def journal(self, **want):
         """Our messages since the test began, as objects with fields."""
         # Not chosen by journalctl: behind a cursor, systemd 252 passes over the first that matches.
-        lines = self.machine.text("journalctl", "-o", "json", "--after-cursor", self.cursor).splitlines()
+        lines = self.machine.journal("-o", "json", "--after-cursor", self.cursor).splitlines()
         want["SYSLOG_IDENTIFIER"] = "flowtapd"
         return [one for one in map(json.loads, lines) if all(one.get(key) == value for key, value in want.items())]
 
@@ -281,7 +281,7 @@ def test_the_watchdog_restarts_a_loop_that_stands_still(service):
     trace = service.stop()
     check_exactly_once(trace, wrote)
     assert trace.gaps() == [], trace.gaps()
-    log = service.machine.text("journalctl", "--after-cursor", service.cursor, "-u", "flowtapd.service")
+    log = service.machine.journal("--after-cursor", service.cursor, "-u", "flowtapd.service")
     assert "Watchdog timeout" in log, log
 
 
