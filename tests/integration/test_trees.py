@@ -35,7 +35,7 @@ TREES = {
     "awk": "awk 'BEGIN { system(\"cat seed\"); while ((\"cat seed\" | getline x) > 0) print x; print \"p\" | \"cat\" }'",
     "setsid": "setsid -w cat seed; setsid cat seed | cat",
     "nohup": "nohup cat seed < /dev/null 2> /dev/null | cat; nohup sh -c 'cat seed' | cat",
-    "timeout": "timeout 20 cat seed; timeout -s KILL 20 sh -c 'cat seed; exit 3'; echo $?; timeout 0.2 sleep 30; echo $?",
+    "timeout": "timeout 20 cat seed; timeout -s KILL 20 sh -c 'cat seed; exit 3'; echo $?; timeout 1 sleep 30; echo $?",
     "env": "env -S 'A=1 cat seed'; env -i cat seed; env -u HOME sh -c 'cat seed'; env - PATH=/usr/bin:/bin sh -c 'env -i cat seed'",
     "script": "script -qec 'cat seed' /dev/null | tr -d '\\r'",
     "nice": "nice -n 3 cat seed; ionice -c 3 cat seed; stdbuf -oL cat seed; chrt -b 0 cat seed; taskset 1 cat seed; prlimit -n64 cat seed",
