@@ -50,10 +50,17 @@ int64_t ft_clock_mono_ns(void)
 
 int64_t ft_clock_realtime_offset_ns(void)
 {
-    int64_t before = clock_ns(CLOCK_MONOTONIC);
-    int64_t realtime = clock_ns(CLOCK_REALTIME);
-    int64_t after = clock_ns(CLOCK_MONOTONIC);
-    return realtime - (before + (after - before) / 2);
+    int64_t best = 0, best_window = INT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        int64_t before = clock_ns(CLOCK_MONOTONIC);
+        int64_t realtime = clock_ns(CLOCK_REALTIME);
+        int64_t after = clock_ns(CLOCK_MONOTONIC);
+        if (after - before >= best_window) // the thread lost its processor in between
+            continue;
+        best_window = after - before;
+        best = realtime - (before + best_window / 2);
+    }
+    return best;
 }
 
 static bool clocksource_is_ours(void)

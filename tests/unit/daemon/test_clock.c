@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -152,6 +156,34 @@ static void test_the_real_clock_is_met(void **state)
     ft_clock_fini(&clock_pairs);
 }
 
+// While made_clock is set, each look at a clock takes 100 ns, and one of them a second more.
+#define REALTIME_AHEAD INT64_C(1700000000000000000)
+static bool made_clock;
+static int looks, late_look;
+static int64_t made_ns;
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    if (!made_clock)
+        return (int)syscall(SYS_clock_gettime, id, now);
+    made_ns += looks++ == late_look ? 1000000100 : 100;
+    int64_t ns = made_ns + (id == CLOCK_REALTIME ? REALTIME_AHEAD : 0);
+    *now = (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    return 0;
+}
+
+static void test_the_wall_clock_is_met_by_who_loses_its_processor_between_two_looks(void **state)
+{
+    (void)state;
+    for (late_look = 0; late_look < 12; late_look++) {
+        looks = 0;
+        made_clock = true;
+        int64_t offset_ns = ft_clock_realtime_offset_ns();
+        made_clock = false;
+        assert_int_equal(offset_ns, REALTIME_AHEAD);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_a_suspended_machine_costs_no_time_and_no_rate),
         cmocka_unit_test(test_about_when_is_told_from_two_pairs_on),
         cmocka_unit_test(test_the_real_clock_is_met),
+        cmocka_unit_test(test_the_wall_clock_is_met_by_who_loses_its_processor_between_two_looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
