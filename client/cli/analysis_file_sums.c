@@ -13,14 +13,13 @@ enum { LINE_BYTES = 64 };
 
 void ft_file_sums_init(struct ft_file_sums *sums, size_t count)
 {
-    size_t each = sizeof(*sums->hot) + sizeof(*sums->moved) + sizeof(*sums->before_ns) + sizeof(*sums->processes);
+    size_t each = sizeof(*sums->lines) + sizeof(*sums->before_ns) + sizeof(*sums->processes);
     memset(sums, 0, sizeof(*sums));
     /* Pages of files that no event is of stay untouched. */
     sums->memory = ft_cli_alloc((count + 1) * each + LINE_BYTES);
     uintptr_t begin = ((uintptr_t)sums->memory + LINE_BYTES - 1) & ~(uintptr_t)(LINE_BYTES - 1);
-    sums->hot = (struct ft_file_hot *)begin;
-    sums->moved = (struct ft_file_moved *)(sums->hot + count);
-    sums->before_ns = (uint64_t *)(sums->moved + count);
+    sums->lines = (struct ft_file_line *)begin;
+    sums->before_ns = (uint64_t *)(sums->lines + count);
     sums->processes = (uint32_t *)(sums->before_ns + count);
     ft_map_init(&sums->carried_of);
 }
@@ -60,16 +59,15 @@ static const struct ft_file_sum *find_carried(const struct ft_file_sums *sums, u
 static __attribute__((noinline)) void carry(struct ft_file_sums *sums, uint32_t file)
 {
     struct ft_file_sum *to = carried(sums, file);
-    struct ft_file_hot *hot = &sums->hot[file];
-    struct ft_file_moved *moved = &sums->moved[file];
-    to->events += hot->counts[FT_SCAN_EVENTS];
-    to->errors += hot->counts[FT_SCAN_ERRORS];
-    to->opens += hot->counts[FT_SCAN_OPENS];
-    to->metadata += hot->counts[FT_SCAN_METADATA];
-    to->reads += moved->count[FT_SIDE_READ];
-    to->writes += moved->count[FT_SIDE_WRITE];
-    memset(hot->counts, 0, sizeof(hot->counts));
-    moved->count[FT_SIDE_READ] = moved->count[FT_SIDE_WRITE] = 0;
+    struct ft_file_line *line = &sums->lines[file];
+    to->events += line->counts[FT_SCAN_EVENTS];
+    to->errors += line->counts[FT_SCAN_ERRORS];
+    to->opens += line->counts[FT_SCAN_OPENS];
+    to->metadata += line->counts[FT_SCAN_METADATA];
+    to->reads += line->moved[FT_SIDE_READ];
+    to->writes += line->moved[FT_SIDE_WRITE];
+    memset(line->counts, 0, sizeof(line->counts));
+    memset(line->moved, 0, sizeof(line->moved));
 }
 
 static inline bool are_large(ft_scan_counts counts)
@@ -80,7 +78,7 @@ static inline bool are_large(ft_scan_counts counts)
 void ft_file_sums_add(struct ft_file_sums *sums, uint32_t file, ft_scan_counts counts, uint64_t metadata_time_ns,
                       int64_t first_ns)
 {
-    struct ft_file_hot *to = &sums->hot[file];
+    struct ft_file_line *to = &sums->lines[file];
     uint64_t before_ns = (uint64_t)INT64_MAX - (uint64_t)first_ns;
     ft_scan_counts sum;
     memcpy(&sum, to->counts, sizeof(sum));
@@ -98,15 +96,15 @@ void ft_file_sums_add(struct ft_file_sums *sums, uint32_t file, ft_scan_counts c
 
 static void add_count(struct ft_file_sums *sums, uint32_t file, int side, uint32_t count)
 {
-    if (__builtin_expect((sums->moved[file].count[side] | count) >= LARGE, false)) {
+    if (__builtin_expect((sums->lines[file].moved[side] | count) >= LARGE, false)) {
         carry(sums, file);
     }
-    sums->moved[file].count[side] += count;
+    sums->lines[file].moved[side] += count;
 }
 
 void ft_file_sums_add_moved(struct ft_file_sums *sums, uint32_t file, const struct ft_scan_moved *moved)
 {
-    struct ft_file_moved *to = &sums->moved[file];
+    struct ft_file_line *to = &sums->lines[file];
     for (int side = FT_SIDE_READ; side <= FT_SIDE_WRITE; side++) {
         add_count(sums, file, side, moved->count[side]);
         to->bytes[side] += moved->bytes[side];
@@ -126,57 +124,54 @@ static int64_t first_ns(const struct ft_file_sums *sums, uint32_t file)
 
 void ft_file_sums_join(struct ft_file_sums *sums, uint32_t to, uint32_t from)
 {
-    const struct ft_file_hot *hot = &sums->hot[from];
-    const struct ft_file_moved *moved = &sums->moved[from];
+    const struct ft_file_line *line = &sums->lines[from];
     struct ft_file_sum more = *find_carried(sums, from);
     if (more.events | more.errors | more.opens | more.metadata | more.reads | more.writes) {
         ft_file_sum_add(carried(sums, to), &more);
         *carried(sums, from) = (struct ft_file_sum){.first_ns = INT64_MAX};
     }
     ft_scan_counts counts;
-    memcpy(&counts, hot->counts, sizeof(counts));
-    ft_file_sums_add(sums, to, counts, hot->metadata_time_ns, first_ns(sums, from));
+    memcpy(&counts, line->counts, sizeof(counts));
+    ft_file_sums_add(sums, to, counts, line->metadata_time_ns, first_ns(sums, from));
     for (int side = FT_SIDE_READ; side <= FT_SIDE_WRITE; side++) {
-        add_count(sums, to, side, moved->count[side]);
-        sums->moved[to].bytes[side] += moved->bytes[side];
-        sums->moved[to].time_ns[side] += moved->time_ns[side];
+        add_count(sums, to, side, line->moved[side]);
+        sums->lines[to].bytes[side] += line->bytes[side];
+        sums->lines[to].time_ns[side] += line->time_ns[side];
     }
-    sums->hot[from] = (struct ft_file_hot){0};
-    sums->moved[from] = (struct ft_file_moved){0};
+    sums->lines[from] = (struct ft_file_line){0};
     sums->before_ns[from] = 0;
     sums->processes[from] = 0;
 }
 
 struct ft_file_sum ft_file_sums_get(const struct ft_file_sums *sums, uint32_t file)
 {
-    const struct ft_file_hot *hot = &sums->hot[file];
-    const struct ft_file_moved *moved = &sums->moved[file];
+    const struct ft_file_line *line = &sums->lines[file];
     struct ft_file_sum sum = *find_carried(sums, file);
     ft_file_sum_add(&sum, &(struct ft_file_sum){.first_ns = first_ns(sums, file),
-                                                .events = hot->counts[FT_SCAN_EVENTS],
-                                                .errors = hot->counts[FT_SCAN_ERRORS],
-                                                .opens = hot->counts[FT_SCAN_OPENS],
-                                                .metadata = hot->counts[FT_SCAN_METADATA],
-                                                .metadata_time_ns = hot->metadata_time_ns,
-                                                .reads = moved->count[FT_SIDE_READ],
-                                                .read_bytes = moved->bytes[FT_SIDE_READ],
-                                                .read_time_ns = moved->time_ns[FT_SIDE_READ],
-                                                .writes = moved->count[FT_SIDE_WRITE],
-                                                .written_bytes = moved->bytes[FT_SIDE_WRITE],
-                                                .write_time_ns = moved->time_ns[FT_SIDE_WRITE]});
+                                                .events = line->counts[FT_SCAN_EVENTS],
+                                                .errors = line->counts[FT_SCAN_ERRORS],
+                                                .opens = line->counts[FT_SCAN_OPENS],
+                                                .metadata = line->counts[FT_SCAN_METADATA],
+                                                .metadata_time_ns = line->metadata_time_ns,
+                                                .reads = line->moved[FT_SIDE_READ],
+                                                .read_bytes = line->bytes[FT_SIDE_READ],
+                                                .read_time_ns = line->time_ns[FT_SIDE_READ],
+                                                .writes = line->moved[FT_SIDE_WRITE],
+                                                .written_bytes = line->bytes[FT_SIDE_WRITE],
+                                                .write_time_ns = line->time_ns[FT_SIDE_WRITE]});
     sum.processes = sums->processes[file];
     return sum;
 }
 
 bool ft_file_sums_has_events(const struct ft_file_sums *sums, uint32_t file)
 {
-    return sums->hot[file].counts[FT_SCAN_EVENTS] > 0 || find_carried(sums, file)->events > 0;
+    return sums->lines[file].counts[FT_SCAN_EVENTS] > 0 || find_carried(sums, file)->events > 0;
 }
 
 uint64_t ft_file_sums_time(const struct ft_file_sums *sums, uint32_t file)
 {
-    const struct ft_file_moved *moved = &sums->moved[file];
-    return sums->hot[file].metadata_time_ns + moved->time_ns[FT_SIDE_READ] + moved->time_ns[FT_SIDE_WRITE];
+    const struct ft_file_line *line = &sums->lines[file];
+    return sums->lines[file].metadata_time_ns + line->time_ns[FT_SIDE_READ] + line->time_ns[FT_SIDE_WRITE];
 }
 
 void ft_file_sum_add(struct ft_file_sum *to, const struct ft_file_sum *from)

@@ -35,22 +35,18 @@ struct ft_scan_moved {
     uint32_t count[FT_SIDE_COUNT];
 };
 
-/* What every file has; all zeros: nothing. */
-struct ft_file_hot {
+/* What is added up of each file, a line of the cache; all zeros: nothing. */
+struct ft_file_line {
     uint32_t counts[FT_SCAN_COUNTS];
     uint64_t metadata_time_ns;
-};
-_Static_assert(sizeof(struct ft_file_hot) == 24, "no room between them");
-
-struct ft_file_moved {
     uint64_t bytes[2], time_ns[2]; /* of reads, of writes */
-    uint32_t count[2];
+    uint32_t moved[2];             /* how many of them */
 };
+_Static_assert(sizeof(struct ft_file_line) == 64, "a line of the cache");
 
 struct ft_file_sums {
-    void *memory; /* of the four arrays, by file; pages of them that nothing is added to are none */
-    struct ft_file_hot *hot;
-    struct ft_file_moved *moved;
+    void *memory; /* of the three arrays, by file; pages of them that nothing is added to are none */
+    struct ft_file_line *lines;
     uint64_t *before_ns; /* how long before the end of time its first event was, see ft_file_sum */
     uint32_t *processes; /* as of ft_file_sum; whoever counts them puts them here */
     struct ft_map carried_of;
@@ -63,9 +59,7 @@ void ft_file_sums_fini(struct ft_file_sums *sums);
 /* Fetches what an addition will need. */
 static inline __attribute__((always_inline)) void ft_file_sums_prefetch(const struct ft_file_sums *sums, size_t file)
 {
-    __builtin_prefetch(&sums->hot[file], 1);
-    __builtin_prefetch(&sums->hot[file].metadata_time_ns, 1);
-    __builtin_prefetch(&sums->moved[file], 1);
+    __builtin_prefetch(&sums->lines[file], 1);
 }
 /* `first_ns` is asked for of few files: INT64_MAX of the others. */
 void ft_file_sums_add(struct ft_file_sums *sums, uint32_t file, ft_scan_counts counts, uint64_t metadata_time_ns,
