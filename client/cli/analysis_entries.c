@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/analysis_large.h"
 #include "client/cli/cli.h"
 #include "client/cli/map.h"
 
@@ -67,6 +68,7 @@ static void read_reader(struct ft_entries *entries, const struct ft_trace_set *s
     const struct ft_trace_reader *reader = ft_trace_set_reader(set, r);
     uint32_t most = ft_trace_reader_file_max(reader);
     entries->of[r] = ft_cli_alloc(((size_t)most + 1) * sizeof(struct ft_entry_ref));
+    ft_large_advise(entries->of[r], ((size_t)most + 1) * sizeof(struct ft_entry_ref));
     entries->of[r][0] = (struct ft_entry_ref){.entry = FT_ENTRY_NONE, .file_class = FT_FILE_CLASS_NONE};
     for (uint32_t id = 1; id <= most; id++) {
         uint32_t set_file = ft_trace_set_file_of(set, r, id);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/analysis_large.h"
 #include "client/cli/cli.h"
 
 /* Two counts without this bit have a sum that fits. */
@@ -22,6 +23,11 @@ void ft_file_sums_init(struct ft_file_sums *sums, size_t count)
     sums->before_ns = (uint64_t *)(sums->lines + count);
     sums->processes = (uint32_t *)(sums->before_ns + count);
     ft_map_init(&sums->carried_of);
+}
+
+void ft_file_sums_expect_all(struct ft_file_sums *sums, size_t count)
+{
+    ft_large_advise(sums->lines, count * sizeof(*sums->lines));
 }
 
 void ft_file_sums_fini(struct ft_file_sums *sums)

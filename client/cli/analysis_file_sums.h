@@ -55,6 +55,8 @@ struct ft_file_sums {
 };
 
 void ft_file_sums_init(struct ft_file_sums *sums, size_t count);
+/* Almost all of the `count` files will be added to. */
+void ft_file_sums_expect_all(struct ft_file_sums *sums, size_t count);
 void ft_file_sums_fini(struct ft_file_sums *sums);
 /* Fetches what an addition will need. */
 static inline __attribute__((always_inline)) void ft_file_sums_prefetch(const struct ft_file_sums *sums, size_t file)

@@ -228,6 +228,9 @@ int ft_scan_read_chosen(struct ft_scan *scan, const struct ft_trace_set *set, un
     for (size_t f = 0; f < scan->file_count && parts & FT_SCAN_FILES; f++) {
         scan->files.processes[f] = ft_entry_path_id(&scan->entries, (uint32_t)f) != FT_ENTRY_NONE ? HAS_PATHS : 0;
     }
+    if (parts & FT_SCAN_FILES && !where) {
+        ft_file_sums_expect_all(&scan->files, scan->file_count);
+    }
     ft_scan_endings_init(&queue.endings, set);
     ft_touched_init(&common.touched, scan->process_count, scan->file_count);
     pthread_mutex_init(&common.files_lock, NULL);
