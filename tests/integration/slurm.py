@@ -163,7 +163,8 @@ class Slurm:
             if len(self.started) == 3 and all(process.poll() is None for process in self.started):
                 self.beside = None
                 for job in self.jobs():
-                    self.call("scancel", job)
+                    done = self.call("scancel", job.decode())
+                    assert done.returncode == 0 or job not in self.jobs(), done.stderr
                 harness.wait_until("all jobs to end", lambda: not self.jobs())
         finally:
             for process in reversed(self.started):
