@@ -272,10 +272,11 @@ void ft_packed_copy(const struct ft_packed *calls, enum ft_sweep_kind kind, int6
                     struct ft_intervals *to)
 {
     const struct copy copy = {.form = calls->form, .from = from, .to_ns = to_ns, .moved = moved_of(kind)};
-    size_t i = first_above(calls, from), last = first_from(calls, to_ns);
-    if (!calls->has_sides && (kind == FT_SWEEP_READ || kind == FT_SWEEP_WRITE)) {
+    if ((!calls->has_sides && (kind == FT_SWEEP_READ || kind == FT_SWEEP_WRITE)) ||
+        (copy.moved != 0 && (calls->moved & copy.moved) == 0)) {
         return;
     }
+    size_t i = first_above(calls, from), last = first_from(calls, to_ns);
     for (; to->count == 0 && i < last; i++) {
         struct ft_interval one = part_of(&copy, calls->items[i]);
         ft_intervals_add(to, one.start, one.end);
