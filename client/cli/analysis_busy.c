@@ -68,12 +68,19 @@ void ft_busy_add_long(struct ft_busy *busy, int64_t start, int64_t end, unsigned
 static void put_normal(struct ft_intervals *to, const struct ft_intervals *spans, size_t first,
                        const struct ft_packed *calls, enum ft_sweep_kind kind)
 {
-    struct ft_intervals part = {0};
-    struct ft_intervals own = {.items = spans->items ? spans->items + first : NULL, .count = spans->count - first};
+    struct ft_intervals part = {0}, own = {0};
+    size_t count = spans->count - first;
     if (calls) {
         ft_packed_copy(calls, kind, INT64_MIN, INT64_MAX, &part);
     }
+    if (count > 0) {
+        ft_intervals_reserve(&own, count);
+        memcpy(own.items, spans->items + first, count * sizeof(*own.items));
+        own.count = count;
+        ft_intervals_normalize(&own);
+    }
     ft_intervals_merge(&part, &own);
+    ft_intervals_fini(&own);
     ft_intervals_reserve(to, part.count);
     if (part.count > 0) {
         memcpy(to->items + to->count, part.items, part.count * sizeof(*part.items));

@@ -211,6 +211,29 @@ void ft_intervals_normalize(struct ft_intervals *list)
     join(list);
 }
 
+/*
+ * The other list is before this one in time, most often, and overlaps with its first intervals: so from the last one to the
+ * first, in place. What of this list lies below all of the other stays as it is.
+ */
+static void merge_backwards(struct ft_intervals *list, const struct ft_interval *other, size_t other_count)
+{
+    struct ft_interval *items = list->items;
+    size_t a = list->count, b = other_count, end = a + b, out = end;
+    struct ft_interval one = items[a - 1].end > other[b - 1].end ? items[--a] : other[--b];
+    while (b > 0 || (a > 0 && items[a - 1].end >= one.start)) {
+        struct ft_interval next = b == 0 || (a > 0 && items[a - 1].end > other[b - 1].end) ? items[--a] : other[--b];
+        if (next.end < one.start) {
+            items[--out] = one;
+            one = next;
+        } else {
+            one.start = next.start < one.start ? next.start : one.start;
+        }
+    }
+    items[--out] = one;
+    memmove(items + a, items + out, (end - out) * sizeof(*items));
+    list->count = a + (end - out);
+}
+
 void ft_intervals_merge(struct ft_intervals *list, const struct ft_intervals *other)
 {
     if (other->count == 0) {
@@ -220,9 +243,12 @@ void ft_intervals_merge(struct ft_intervals *list, const struct ft_intervals *ot
         list->space = list->count + other->count;
         list->items = ft_cli_realloc(list->items, list->space, sizeof(*list->items));
     }
-    memcpy(list->items + list->count, other->items, other->count * sizeof(*other->items));
-    list->count += other->count;
-    ft_intervals_normalize(list);
+    if (list->count == 0 || list->items[list->count - 1].end < other->items[0].start) {
+        memcpy(list->items + list->count, other->items, other->count * sizeof(*other->items));
+        list->count += other->count;
+    } else {
+        merge_backwards(list, other->items, other->count);
+    }
 }
 
 int64_t ft_intervals_length(const struct ft_intervals *list)

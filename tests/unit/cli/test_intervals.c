@@ -210,6 +210,42 @@ static void a_sweep_keeps_only_what_later_blocks_can_touch(void **state)
     ft_sweep_fini(&sweep);
 }
 
+/* A normal list of so many intervals at most, in [from, from + 400). */
+static struct ft_intervals random_list(unsigned *seed, int64_t from, size_t most)
+{
+    struct ft_intervals list = {0};
+    for (size_t i = 0; i < most; i++) {
+        int64_t start = from + rand_r(seed) % 380;
+        ft_intervals_append(&list, start, start + 1 + rand_r(seed) % 20);
+    }
+    ft_intervals_normalize(&list);
+    return list;
+}
+
+static void merged_lists_are_what_all_their_intervals_are_as_one(void **state)
+{
+    unsigned seed = 5;
+    (void)state;
+    for (int round = 0; round < 5000; round++) {
+        struct ft_intervals list = random_list(&seed, rand_r(&seed) % 800, (size_t)rand_r(&seed) % 12), both = {0};
+        struct ft_intervals other = random_list(&seed, rand_r(&seed) % 800, (size_t)rand_r(&seed) % 12);
+        for (size_t i = 0; i < list.count + other.count; i++) {
+            struct ft_interval one = i < list.count ? list.items[i] : other.items[i - list.count];
+            ft_intervals_append(&both, one.start, one.end);
+        }
+        ft_intervals_normalize(&both);
+        ft_intervals_merge(&list, &other);
+        assert_int_equal(list.count, both.count);
+        for (size_t i = 0; i < both.count; i++) {
+            assert_int_equal(list.items[i].start, both.items[i].start);
+            assert_int_equal(list.items[i].end, both.items[i].end);
+        }
+        ft_intervals_fini(&list);
+        ft_intervals_fini(&other);
+        ft_intervals_fini(&both);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_common_part_is_counted_once),
         cmocka_unit_test(what_is_above_a_mark_begins_with_the_interval_that_holds_it),
         cmocka_unit_test(a_list_of_many_pieces_is_put_in_order),
+        cmocka_unit_test(merged_lists_are_what_all_their_intervals_are_as_one),
         cmocka_unit_test(a_sweep_of_blocks_equals_the_moments_counted_one_by_one),
         cmocka_unit_test(a_sweep_keeps_only_what_later_blocks_can_touch),
     };
