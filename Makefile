@@ -82,7 +82,7 @@ BASE_CFLAGS = -std=gnu17 -D_GNU_SOURCE= -DFT_VERSION='"$(VERSION)"' -I. $(WARNIN
 HOST_CFLAGS = $(BASE_CFLAGS) $(HARDEN) $(strip $(SANITIZE) $(POINTS)) -I$(O)/gen -fPIC -pthread $(PKG_CFLAGS)
 # What every row of a trace passes through: its loops are worth vector instructions.
 HOT_SRC := proto/column_decode.c proto/column_encode.c proto/inflate_quick.c \
-           proto/trace_decode_columns.c proto/trace_decode_shape.c \
+           proto/trace_decode_columns.c proto/trace_decode_shape.c proto/trace_decode_short.c \
            client/cli/analysis_packed.c client/cli/analysis_packed_unions.c \
            client/cli/analysis_scan_find.c client/cli/analysis_scan_rows.c
 $(HOT_SRC:%.c=$(O)/obj/%.o): HOST_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)

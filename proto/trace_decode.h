@@ -53,6 +53,14 @@ int ft_decode_dense(struct ft_decode *decode, uint32_t mask, struct ft_rows *out
 int ft_decode_args(const struct ft_decode *decode, struct ft_rows *out);
 // FILE2 alone, which is cheap.
 int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out);
+// Where the next told value of each column is taken from; all values that the shapes speak of are there.
+struct ft_told {
+    const uint64_t *size, *offset, *result, *bytes, *arg, *err, *file2, *fd;
+};
+// HAS, BYTES, ERR and, where it is asked for, OFFSET, of which no result that is bytes comes from an fd, or from an offset
+// that is not asked for (trace_decode_short.c). `keeps_results`: some bytes are the result of a row before.
+void ft_decode_short(const struct ft_decode *decode, const struct ft_told *told, bool keeps_results, bool with_offset,
+                     struct ft_rows *out);
 // SIZE ... FD by the shapes (trace_decode_shape.c).
 int ft_decode_shaped(const struct ft_decode *decode, uint32_t mask, struct ft_rows *out);
 

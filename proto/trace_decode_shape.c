@@ -3,9 +3,8 @@
 
 #include <errno.h>
 
-// What is decoded beside bytes and errors, which always are: each only where somebody needs it. VALUES are the arrays of
-// size and result, which the others are made of.
-enum { WITH_OFFSET = 1, WITH_FD = 2, WITH_ARG = 4, WITH_VALUES = 8, WITH_ALL = 15 };
+// What is decoded beside bytes and errors, which always are, where somebody needs it.
+enum { WITH_OFFSET = 1, WITH_REST = 2, WITH_ALL = 3 };
 
 enum { TOLD_PART = 32768 };
 
@@ -20,19 +19,13 @@ static const struct {
     {FT_COLUMN_OFFSET, FT_SHAPE_OFFSET_AT, 3, FT_SHAPE_TOLD, WITH_OFFSET},
     {FT_COLUMN_RESULT, FT_SHAPE_RESULT_AT, 7, FT_SHAPE_RESULT_TOLD, 0},
     {FT_COLUMN_BYTES, FT_SHAPE_BYTES_AT, 3, FT_SHAPE_TOLD, 0},
-    {FT_COLUMN_ARG, FT_SHAPE_ARG_AT, 3, FT_SHAPE_TOLD, WITH_ARG},
+    {FT_COLUMN_ARG, FT_SHAPE_ARG_AT, 3, FT_SHAPE_TOLD, WITH_REST},
     {FT_COLUMN_ERR, FT_SHAPE_ERR_AT, 3, FT_SHAPE_TOLD, 0},
     {FT_COLUMN_FILE2, FT_SHAPE_FILE2_AT, 1, 1, 0},
-    {FT_COLUMN_FD, FT_SHAPE_FD_AT, 3, FT_SHAPE_FD_TOLD, WITH_FD},
+    {FT_COLUMN_FD, FT_SHAPE_FD_AT, 3, FT_SHAPE_FD_TOLD, WITH_REST},
 };
 #define SHAPED_COUNT (sizeof(shaped) / sizeof(shaped[0]))
 #define FILE2_SHAPED 6
-
-// Where the next told value of each column is taken from; all values that the
-// shapes speak of are there.
-struct told {
-    const uint64_t *size, *offset, *result, *bytes, *arg, *err, *file2, *fd;
-};
 
 // Rows whose field says "told". Counted in parts that 16 bits hold, so that eight rows are one instruction.
 static size_t count_told(const uint16_t *shapes, size_t rows, uint16_t mask, uint16_t told)
@@ -61,7 +54,7 @@ static struct ft_column_job told_job(const struct ft_decode *decode, size_t k)
 }
 
 // Without the column all of its values are 0.
-static int decode_told(const struct ft_decode *decode, unsigned fields, struct told *told)
+static int decode_told(const struct ft_decode *decode, unsigned fields, struct ft_told *told)
 {
     const uint64_t **out[SHAPED_COUNT] = {&told->size, &told->offset, &told->result, &told->bytes,
                                           &told->arg,  &told->err,    &told->file2,  &told->fd};
@@ -85,28 +78,35 @@ static int decode_told(const struct ft_decode *decode, unsigned fields, struct t
     return rc ? rc : ft_column_decode(decode->decoder->columns, jobs, count);
 }
 
-int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out)
+// By told values that are there.
+static void put_file2(const struct ft_decode *decode, struct ft_rows *out)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
     const uint64_t *told = decoder->told[FT_COLUMN_FILE2];
-    struct ft_column_job job;
-    int rc;
 
-    if (!decode->stored[FT_COLUMN_FILE2]) {
-        out->file2 = decoder->zeros;
-        return 0;
-    }
-    job = told_job(decode, FILE2_SHAPED);
-    rc = ft_column_decode(decoder->columns, &job, 1);
-    if (rc)
-        return rc;
+    out->file2 = decoder->zeros;
+    if (!decode->stored[FT_COLUMN_FILE2])
+        return;
     for (size_t i = 0; i < decode->rows; i++) {
         bool is_told = decoder->shapes[i] >> FT_SHAPE_FILE2_AT & 1;
 
         decoder->file2[i] = is_told ? (uint32_t)(decoder->file[i] + *told++) : 0;
     }
     out->file2 = decoder->file2;
-    return 0;
+}
+
+int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out)
+{
+    struct ft_column_job job;
+    int rc = 0;
+
+    if (decode->stored[FT_COLUMN_FILE2]) {
+        job = told_job(decode, FILE2_SHAPED);
+        rc = ft_column_decode(decode->decoder->columns, &job, 1);
+    }
+    if (rc == 0)
+        put_file2(decode, out);
+    return rc;
 }
 
 static unsigned field(unsigned shape, unsigned at, unsigned mask)
@@ -176,117 +176,49 @@ static inline int32_t fd_of(unsigned code, const struct ft_shape_state *state, c
     }
 }
 
-// One row; all its dense columns are there. Inlined with a constant `fields`.
-static inline __attribute__((always_inline)) void decode_row(struct ft_trace_decoder *decoder, size_t i,
-                                                             unsigned call_id, struct told *told, bool has_file2,
-                                                             unsigned fields)
+// One row; all its dense columns are there.
+static inline void decode_row(struct ft_trace_decoder *decoder, size_t i, unsigned call_id, struct ft_told *told,
+                              bool has_file2)
 {
     struct ft_shape_state *state = &decoder->shape;
     struct ft_shape_call *call = &state->calls[call_id];
+    struct ft_shape_slot *slot = &state->slots[decoder->file[i] % FT_SHAPE_SLOTS];
     unsigned shape = decoder->shapes[i], has = decoder->has_of[shape & (FT_SHAPE_HAS_COUNT - 1)];
     unsigned bytes_code = field(shape, FT_SHAPE_BYTES_AT, 3);
     uint64_t size = by_call(field(shape, FT_SHAPE_SIZE_AT, 3), call->size, call->size, &told->size);
-    uint64_t offset = 0, result, bytes = 0;
-    int32_t fd = -1;
+    uint64_t offset = offset_of(field(shape, FT_SHAPE_OFFSET_AT, 3), slot, &told->offset);
+    int32_t fd = fd_of(field(shape, FT_SHAPE_FD_AT, 3), state, &told->fd);
+    uint64_t result, bytes = 0;
 
-    if (fields & WITH_OFFSET)
-        offset = offset_of(field(shape, FT_SHAPE_OFFSET_AT, 3), &state->slots[decoder->file[i] % FT_SHAPE_SLOTS],
-                           &told->offset);
-    if (fields & WITH_FD) {
-        fd = fd_of(field(shape, FT_SHAPE_FD_AT, 3), state, &told->fd);
-        ft_shape_set_fd(state, fd);
-    }
+    ft_shape_set_fd(state, fd);
     result = result_of(field(shape, FT_SHAPE_RESULT_AT, 7), call->result, size, offset, fd, &told->result);
     if (bytes_code == FT_SHAPE_BYTES_RESULT)
         bytes = result;
     else if (bytes_code == FT_SHAPE_TOLD)
         bytes = *told->bytes++;
+    decoder->has[i] = (uint8_t)has;
+    decoder->size[i] = (int64_t)size;
+    decoder->offset[i] = (int64_t)offset;
+    decoder->result[i] = (int64_t)result;
     decoder->bytes[i] = bytes;
+    decoder->arg[i] = by_call(field(shape, FT_SHAPE_ARG_AT, 3), call->arg, 0, &told->arg);
     decoder->err[i] = (int32_t)by_call(field(shape, FT_SHAPE_ERR_AT, 3), (uint64_t)call->err, 0, &told->err);
+    decoder->fd[i] = fd;
     decoder->file2[i] =
         has_file2 && field(shape, FT_SHAPE_FILE2_AT, 1) ? (uint32_t)(decoder->file[i] + *told->file2++) : 0;
-    decoder->has[i] = (uint8_t)has;
     if (has & FT_HAS_SIZE)
         call->size = size;
     if (has & FT_HAS_RESULT)
         call->result = result;
+    if (has & FT_HAS_ARG)
+        call->arg = decoder->arg[i];
     if (has & FT_HAS_ERR)
         call->err = decoder->err[i];
-    if (fields & WITH_FD)
-        decoder->fd[i] = fd;
-    if (fields & WITH_VALUES) {
-        decoder->size[i] = (int64_t)size;
-        decoder->result[i] = (int64_t)result;
-    }
-    if (fields & WITH_ARG) {
-        decoder->arg[i] = by_call(field(shape, FT_SHAPE_ARG_AT, 3), call->arg, 0, &told->arg);
-        if (has & FT_HAS_ARG)
-            call->arg = decoder->arg[i];
-    }
-    if (!(fields & WITH_OFFSET))
-        return;
-    decoder->offset[i] = (int64_t)offset;
     if (has & FT_HAS_OFFSET)
-        ft_shape_set_offset(&state->slots[decoder->file[i] % FT_SHAPE_SLOTS], has, offset, bytes, size);
+        ft_shape_set_offset(slot, has, offset, bytes, size);
 }
 
-// Whether a shape has something told that is decoded always.
-static inline bool tells(unsigned shape)
-{
-    bool has = false;
-
-    for (size_t k = 0; k < SHAPED_COUNT; k++)
-        has |= shaped[k].fields == 0 && field(shape, shaped[k].at, shaped[k].mask) == shaped[k].told;
-    return has;
-}
-
-// Rows from i on that have the call and the shape of the row before, and nothing
-// told, have its values too (offset, arg and fd aside): loops are full of them.
-// Returns the first that is not such.
-static inline size_t repeat_row(struct ft_trace_decoder *decoder, const uint16_t *call, size_t i, size_t last)
-{
-    unsigned shape = decoder->shapes[i - 1];
-
-    if (tells(shape))
-        return i;
-    for (; i < last && decoder->shapes[i] == shape && call[i] == call[i - 1]; i++) {
-        decoder->bytes[i] = decoder->bytes[i - 1];
-        decoder->err[i] = decoder->err[i - 1];
-        decoder->has[i] = decoder->has[i - 1];
-        decoder->file2[i] = 0;
-    }
-    return i;
-}
-
-// The same where offsets are wanted, too: rows that go on, or back, or say where, in their files.
-static inline size_t repeat_row_at(struct ft_trace_decoder *decoder, const uint16_t *call, size_t i, size_t last,
-                                   struct told *told)
-{
-    unsigned shape = decoder->shapes[i - 1], has = decoder->has_of[shape & (FT_SHAPE_HAS_COUNT - 1)];
-    unsigned code = field(shape, FT_SHAPE_OFFSET_AT, 3);
-    const struct ft_shape_call *of_call = &decoder->shape.calls[call[i - 1]];
-    uint64_t bytes = decoder->bytes[i - 1], size = has & FT_HAS_SIZE ? of_call->size : 0;
-
-    // A result that is its row's own offset is another in each.
-    if (tells(shape) || field(shape, FT_SHAPE_RESULT_AT, 7) == FT_SHAPE_RESULT_OFFSET)
-        return i;
-    for (; i < last && decoder->shapes[i] == shape && call[i] == call[i - 1]; i++) {
-        struct ft_shape_slot *slot = &decoder->shape.slots[decoder->file[i] % FT_SHAPE_SLOTS];
-        uint64_t offset = offset_of(code, slot, &told->offset);
-
-        decoder->bytes[i] = bytes;
-        decoder->err[i] = decoder->err[i - 1];
-        decoder->has[i] = (uint8_t)has;
-        decoder->file2[i] = 0;
-        decoder->offset[i] = (int64_t)offset;
-        if (has & FT_HAS_OFFSET)
-            ft_shape_set_offset(slot, has, offset, bytes, size);
-    }
-    return i;
-}
-
-static inline __attribute__((always_inline)) void decode_all_rows(const struct ft_decode *decode, struct told *told,
-                                                                  unsigned fields)
+static void decode_all_rows(const struct ft_decode *decode, struct ft_told *told)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
     bool has_file2 = decode->stored[FT_COLUMN_FILE2] != NULL;
@@ -294,15 +226,30 @@ static inline __attribute__((always_inline)) void decode_all_rows(const struct f
     memset(&decoder->shape, 0, sizeof(decoder->shape));
     for (size_t run = 0, i = 0; run < decode->block->n_run_rows; run++) {
         ft_shape_begin_run(&decoder->shape);
-        for (size_t last = i + decode->block->run_rows[run]; i < last;) {
-            decode_row(decoder, i, decode->call[i], told, has_file2, fields);
-            i++;
-            if (fields == 0)
-                i = repeat_row(decoder, decode->call, i, last);
-            else if (fields == WITH_OFFSET && i < last && decoder->shapes[i] == decoder->shapes[i - 1])
-                i = repeat_row_at(decoder, decode->call, i, last, told);
-        }
+        for (size_t last = i + decode->block->run_rows[run]; i < last; i++)
+            decode_row(decoder, i, decode->call[i], told, has_file2);
     }
+}
+
+// Where results come from, anywhere in a block, and whether some bytes are the result of a row before.
+struct results {
+    bool are_offsets, are_fds, are_kept;
+};
+
+static struct results results_of(const struct ft_decode *decode)
+{
+    const uint16_t *shapes = decode->decoder->shapes;
+    uint16_t offsets = 0, fds = 0, kept = 0; // as wide as shapes, for vector instructions
+
+    for (size_t i = 0; i < decode->rows; i++) {
+        unsigned result = shapes[i] & 7U << FT_SHAPE_RESULT_AT, bytes = shapes[i] & 3U << FT_SHAPE_BYTES_AT;
+
+        offsets |= result == FT_SHAPE_RESULT_OFFSET << FT_SHAPE_RESULT_AT;
+        fds |= result == FT_SHAPE_RESULT_FD << FT_SHAPE_RESULT_AT;
+        kept |= (result | bytes) ==
+                (FT_SHAPE_RESULT_AS_LAST << FT_SHAPE_RESULT_AT | FT_SHAPE_BYTES_RESULT << FT_SHAPE_BYTES_AT);
+    }
+    return (struct results){.are_offsets = offsets, .are_fds = fds, .are_kept = kept};
 }
 
 // Whether some row's bytes may come from an offset or an fd: where they are its result, and a result of its call is told
@@ -326,47 +273,47 @@ static unsigned fields_of_results(const struct ft_decode *decode)
         uses[decode->call[i]] |= uses_of[shapes[i] >> FT_SHAPE_RESULT_AT & (CODES - 1)];
     for (size_t id = 0; id < FT_TRACE_CALL_MAX; id++) {
         fields |= (uses[id] & (TO_BYTES | FROM_OFFSET)) == (TO_BYTES | FROM_OFFSET) ? WITH_OFFSET : 0;
-        fields |= (uses[id] & (TO_BYTES | FROM_FD)) == (TO_BYTES | FROM_FD) ? WITH_FD : 0;
+        fields |= (uses[id] & (TO_BYTES | FROM_FD)) == (TO_BYTES | FROM_FD) ? WITH_REST : 0;
     }
     return fields;
 }
 
-static unsigned fields_of_mask(uint32_t mask)
+// What is needed for the columns that are asked for.
+static unsigned fields_of_mask(const struct ft_decode *decode, uint32_t mask, const struct results *results)
 {
-    return (mask & FT_COL_OFFSET ? WITH_OFFSET : 0U) | (mask & FT_COL_FD ? WITH_FD : 0U) |
-           (mask & FT_COL_ARG ? WITH_ARG : 0U) | (mask & (FT_COL_SIZE | FT_COL_RESULT) ? WITH_VALUES : 0U);
+    unsigned fields = mask & FT_COL_OFFSET ? WITH_OFFSET : 0;
+
+    if (mask & (FT_COL_FD | FT_COL_ARG | FT_COL_SIZE | FT_COL_RESULT))
+        return WITH_ALL;
+    if (results->are_fds || (results->are_offsets && !fields))
+        fields |= fields_of_results(decode);
+    return fields & WITH_REST ? WITH_ALL : fields;
 }
 
 int ft_decode_shaped(const struct ft_decode *decode, uint32_t mask, struct ft_rows *out)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
-    unsigned fields = fields_of_mask(mask);
-    struct told told;
-    int rc;
+    struct results results = results_of(decode);
+    unsigned fields = fields_of_mask(decode, mask, &results);
+    struct ft_told told;
+    int rc = decode_told(decode, fields, &told);
 
-    // A result that is asked for may be told by either.
-    fields = fields & WITH_VALUES ? WITH_ALL : fields | fields_of_results(decode);
-    fields = (fields & ~(unsigned)WITH_OFFSET) ? WITH_ALL : fields;
-    rc = decode_told(decode, fields, &told);
     if (rc)
         return rc;
+    if (fields != WITH_ALL) {
+        ft_decode_short(decode, &told, results.are_kept, fields, out);
+        put_file2(decode, out);
+        return 0;
+    }
+    decode_all_rows(decode, &told);
+    out->has = decoder->has;
+    out->size = decoder->size;
+    out->offset = decoder->offset;
+    out->result = decoder->result;
     out->bytes = decoder->bytes;
+    out->arg = decoder->arg;
     out->err = decoder->err;
     out->file2 = decoder->file2;
-    out->has = decoder->has;
-    if (fields == 0) {
-        decode_all_rows(decode, &told, 0);
-        return 0;
-    }
-    out->offset = decoder->offset;
-    if (fields == WITH_OFFSET) {
-        decode_all_rows(decode, &told, WITH_OFFSET);
-        return 0;
-    }
-    decode_all_rows(decode, &told, WITH_ALL);
-    out->size = decoder->size;
-    out->result = decoder->result;
-    out->arg = decoder->arg;
     out->fd = decoder->fd;
     return 0;
 }
