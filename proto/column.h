@@ -112,19 +112,54 @@ int ft_column_encode(struct ft_column_encoder *encoder, const uint64_t *numbers,
 struct ft_column_decoder *ft_column_decoder_create(void);
 void ft_column_decoder_destroy(struct ft_column_decoder *decoder);
 
-// A column as it is stored, in head->stored bytes, and where its `count` numbers go:
-// to `numbers`, or, where it is not NULL, to `narrow`, whose items have `bits` bits
-// (8, 16 or 32) and are at most `limit`, all bits below its highest set; `numbers`
-// then holds anything.
+// A column as it is stored, in head->stored bytes, and where its `count` numbers go: to `numbers`, or, where one of the
+// following is not NULL, there, and `numbers` then holds anything.
 struct ft_column_job {
     const struct ft_column_head *head;
     const uint8_t *stored;
     size_t count;
     uint64_t *numbers;
+    // Items of `bits` bits (8, 16 or 32), at most `limit`, all bits below its highest set.
     void *narrow;
     unsigned bits;
     uint32_t limit;
+    // See struct ft_column_near; the column is of at most four planes.
+    int32_t *near;
 };
+
+// Numbers of 64 bits whose items have half of that, so that less memory is gone through.
+struct ft_column_near {
+    const int32_t *items;
+    int32_t mark;         // of an item whose number is in `wide`, at the same place
+    uint64_t value;       // is added to the others
+    const uint64_t *wide; // the job's `numbers`
+};
+
+// Of a stored number of the planes.
+static inline int32_t ft_column_near_item(uint32_t stored, bool is_zigzag)
+{
+    return (int32_t)(is_zigzag ? (stored >> 1) ^ (0 - (stored & 1)) : stored ^ UINT32_C(1) << 31);
+}
+
+static inline struct ft_column_near ft_column_near_of(const struct ft_column_job *job)
+{
+    return (struct ft_column_near){
+        .items = job->near,
+        .mark = ft_column_near_item((uint32_t)((UINT64_C(1) << 8 * job->head->planes) - 1), job->head->is_zigzag),
+        .value = job->head->value + (job->head->is_zigzag ? 0 : UINT64_C(1) << 31),
+        .wide = job->numbers,
+    };
+}
+
+static inline bool ft_column_may_be_near(const struct ft_column_head *head)
+{
+    return head->planes >= 1 && head->planes <= 4;
+}
+
+static inline uint64_t ft_column_near_number(const struct ft_column_near *near, size_t i)
+{
+    return near->items[i] == near->mark ? near->wide[i] : (uint64_t)(int64_t)near->items[i] + near->value;
+}
 
 // Columns that are decoded together take less time than one after the other.
 #define FT_COLUMN_JOBS 2U

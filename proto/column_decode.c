@@ -87,14 +87,32 @@ static void join_planes(const uint8_t *raw, const struct ft_column_head *head, s
 #undef JOIN
 }
 
-// Puts the wide numbers where the planes are all 0xff; both must be as many.
-static int put_wide(const uint8_t *raw, const struct ft_column_head *head, size_t count, uint64_t *numbers)
+// A wide number to its place; 0, or -EBADMSG where it is too large.
+static int put_one(const struct ft_column_job *job, size_t i, uint64_t number)
 {
-    const uint8_t *wide = raw + count * head->planes;
-    size_t used = 0, i = 0;
+    if (!job->narrow) {
+        job->numbers[i] = number;
+        return 0;
+    }
+    if (job->bits == 8)
+        ((uint8_t *)job->narrow)[i] = (uint8_t)number;
+    else if (job->bits == 16)
+        ((uint16_t *)job->narrow)[i] = (uint16_t)number;
+    else
+        ((uint32_t *)job->narrow)[i] = (uint32_t)number;
+    return number > job->limit ? -EBADMSG : 0;
+}
 
-    if (head->planes == 8)
+// Puts the wide numbers where the planes are all 0xff; both must be as many.
+static int put_wide(const struct ft_column_job *job, const uint8_t *raw)
+{
+    const struct ft_column_head *head = job->head;
+    size_t count = job->count, used = 0, i = 0;
+    const uint8_t *wide;
+
+    if (head->planes == 8 || head->planes == 0)
         return head->wide ? -EBADMSG : 0;
+    wide = raw + count * head->planes;
     while (i < count) {
         const uint8_t *hit = memchr(raw + i, 0xff, count - i);
         bool is_wide = true;
@@ -104,13 +122,46 @@ static int put_wide(const uint8_t *raw, const struct ft_column_head *head, size_
         i = (size_t)(hit - raw);
         for (unsigned plane = 1; plane < head->planes; plane++)
             is_wide &= raw[plane * count + i] == 0xff;
-        if (is_wide && used == head->wide)
+        if (is_wide && (used == head->wide ||
+                        put_one(job, i, number_of(get_le64(wide + 8 * used++), head->is_zigzag, head->value))))
             return -EBADMSG;
-        if (is_wide)
-            numbers[i] = number_of(get_le64(wide + 8 * used++), head->is_zigzag, head->value);
         i++;
     }
     return used == head->wide ? 0 : -EBADMSG;
+}
+
+// Planes to numbers that are near.
+static inline __attribute__((always_inline)) void join_near(const uint8_t *restrict raw, unsigned planes,
+                                                            bool is_zigzag, size_t count, int32_t *restrict items)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t stored = raw[i];
+
+        for (unsigned plane = 1; plane < planes; plane++)
+            stored |= (uint32_t)raw[plane * count + i] << (8 * plane);
+        items[i] = ft_column_near_item(stored, is_zigzag);
+    }
+}
+
+static int put_near(const struct ft_column_job *job, const uint8_t *raw)
+{
+#define JOIN(planes)                                          \
+    case (planes) << 1:                                       \
+        join_near(raw, planes, false, job->count, job->near); \
+        break;                                                \
+    case (planes) << 1 | 1:                                   \
+        join_near(raw, planes, true, job->count, job->near);  \
+        break;
+    switch (job->head->planes << 1 | job->head->is_zigzag) {
+        JOIN(1)
+        JOIN(2)
+        JOIN(3)
+        JOIN(4)
+    default:
+        return -EINVAL;
+    }
+#undef JOIN
+    return put_wide(job, raw);
 }
 
 // Planes to numbers of fewer bits, in loops for vector instructions; of the numbers
@@ -122,10 +173,11 @@ static int put_wide(const uint8_t *raw, const struct ft_column_head *head, size_
         uint32_t all = 0;                                                                               \
                                                                                                         \
         for (size_t i = 0; i < count; i++) {                                                            \
-            uint32_t number = value + (planes == 0   ? 0                                                \
-                                       : planes == 1 ? raw[i]                                           \
-                                                     : raw[i] | (uint32_t)raw[count + i] << 8);         \
+            uint32_t number = planes ? raw[i] : 0;                                                      \
                                                                                                         \
+            for (unsigned plane = 1; plane < planes; plane++)                                           \
+                number |= (uint32_t)raw[plane * count + i] << (8 * plane);                              \
+            number += value;                                                                            \
             all |= number;                                                                              \
             out[i] = (type)number;                                                                      \
         }                                                                                               \
@@ -135,10 +187,16 @@ static int put_wide(const uint8_t *raw, const struct ft_column_head *head, size_
     {                                                                                                   \
         uint32_t value = (uint32_t)job->head->value;                                                    \
                                                                                                         \
-        if (job->head->planes == 0)                                                                     \
+        switch (job->head->planes) {                                                                    \
+        case 0:                                                                                         \
             return join_##type(raw, 0, value, job->count, job->narrow);                                 \
-        return job->head->planes == 1 ? join_##type(raw, 1, value, job->count, job->narrow)             \
-                                      : join_##type(raw, 2, value, job->count, job->narrow);            \
+        case 1:                                                                                         \
+            return join_##type(raw, 1, value, job->count, job->narrow);                                 \
+        case 2:                                                                                         \
+            return join_##type(raw, 2, value, job->count, job->narrow);                                 \
+        default:                                                                                        \
+            return join_##type(raw, 3, value, job->count, job->narrow);                                 \
+        }                                                                                               \
     }                                                                                                   \
     static uint64_t shorten_##type(const struct ft_column_job *job)                                     \
     {                                                                                                   \
@@ -168,19 +226,26 @@ static int check(const struct ft_column_job *job)
 
 static int put_numbers(const struct ft_column_job *job, const uint8_t *raw)
 {
+    struct ft_column_job all = *job;
+
+    all.narrow = NULL;
     if (job->head->planes == 0) {
         for (size_t i = 0; i < job->count; i++)
             job->numbers[i] = job->head->value;
         return 0;
     }
     join_planes(raw, job->head, job->count, job->numbers);
-    return put_wide(raw, job->head, job->count, job->numbers);
+    return put_wide(&all, raw);
 }
 
-// Whether no number is in need of more than 32 bits on the way.
-static bool is_narrow(const struct ft_column_head *head)
+// Whether no number of the planes is in need of more than 32 bits on the way, and, where some are wide, what stands in
+// the planes for them is within the limit, too.
+static bool is_narrow(const struct ft_column_job *job)
 {
-    return head->planes <= 2 && !head->is_zigzag && !head->wide && head->value <= INT32_MAX;
+    const struct ft_column_head *head = job->head;
+    uint64_t largest = (UINT64_C(1) << 8 * (head->planes & 3)) - 1 + head->value;
+
+    return head->planes <= 3 && !head->is_zigzag && head->value <= INT32_MAX && (!head->wide || largest <= job->limit);
 }
 
 static int put_narrow(const struct ft_column_job *job, const uint8_t *raw)
@@ -188,11 +253,11 @@ static int put_narrow(const struct ft_column_job *job, const uint8_t *raw)
     uint64_t all;
     int rc;
 
-    if (is_narrow(job->head)) {
-        rc = job->head->planes ? put_wide(raw, job->head, job->count, NULL) : 0;
+    if (is_narrow(job)) {
         all = job->bits == 8    ? put_uint8_t(job, raw)
               : job->bits == 16 ? put_uint16_t(job, raw)
                                 : put_uint32_t(job, raw);
+        rc = put_wide(job, raw);
     } else {
         rc = put_numbers(job, raw);
         all = job->bits == 8 ? shorten_uint8_t(job) : job->bits == 16 ? shorten_uint16_t(job) : shorten_uint32_t(job);
@@ -221,7 +286,9 @@ int ft_column_decode(struct ft_column_decoder *decoder, const struct ft_column_j
     for (size_t i = 0; rc == 0 && i < job_count; i++) {
         const uint8_t *raw = jobs[i].head->is_zlib ? decoder->raw[i] : jobs[i].stored;
 
-        rc = jobs[i].narrow ? put_narrow(&jobs[i], raw) : put_numbers(&jobs[i], raw);
+        rc = jobs[i].near     ? put_near(&jobs[i], raw)
+             : jobs[i].narrow ? put_narrow(&jobs[i], raw)
+                              : put_numbers(&jobs[i], raw);
     }
     return rc;
 }

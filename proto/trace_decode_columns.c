@@ -61,9 +61,14 @@ static bool is_absent(const struct ft_column_head *head)
     return head->planes == 0 && head->value == 0;
 }
 
-// START becomes the sums along each run. From columns that are by call (`grouped_start` and `grouped_dur`) in one go.
-static inline __attribute__((always_inline)) int
-add_up_times(const struct ft_decode *decode, const uint64_t *grouped_start, const uint64_t *grouped_dur)
+// Both are within the limits: no bit above them, the start moved by one limit.
+static inline uint64_t beyond(uint64_t start, uint64_t dur)
+{
+    return dur | (start + (uint64_t)FT_TIME_LIMIT_NS) >> 1;
+}
+
+// START becomes the sums along each run.
+static int add_up_times(const struct ft_decode *decode)
 {
     const Flowtap__Block *block = decode->block;
     uint64_t *dur = (uint64_t *)decode->decoder->dur_ns, *start = (uint64_t *)decode->decoder->start_ns, wrong = 0;
@@ -72,14 +77,33 @@ add_up_times(const struct ft_decode *decode, const uint64_t *grouped_start, cons
         uint64_t end = (uint64_t)block->start_ns + block->run_start[run];
 
         for (size_t last = i + block->run_rows[run]; i < last; i++) {
-            size_t at = grouped_dur ? place_of(decode, i) : i;
-
-            start[i] = end + (grouped_start ? grouped_start[at] : start[i]);
-            if (grouped_dur)
-                dur[i] = grouped_dur[at];
+            start[i] += end;
             end = start[i] + dur[i];
-            // Both are within the limits: no bit above them, the start moved by one limit.
-            wrong |= dur[i] | (start[i] + (uint64_t)FT_TIME_LIMIT_NS) >> 1;
+            wrong |= beyond(start[i], dur[i]);
+        }
+    }
+    return wrong >= (uint64_t)FT_TIME_LIMIT_NS ? -EBADMSG : 0;
+}
+
+// The same of columns that are by call and near, in one go.
+static int add_up_near_times(const struct ft_decode *decode, struct ft_column_near near_start,
+                             struct ft_column_near near_dur)
+{
+    const Flowtap__Block *block = decode->block;
+    uint64_t *dur = (uint64_t *)decode->decoder->dur_ns, *start = (uint64_t *)decode->decoder->start_ns, wrong = 0;
+
+    for (size_t run = 0, i = 0; run < block->n_run_rows; run++) {
+        uint64_t end = (uint64_t)block->start_ns + block->run_start[run];
+
+        for (size_t last = i + block->run_rows[run]; i < last; i++) {
+            size_t at = place_of(decode, i);
+            uint64_t begin = end + ft_column_near_number(&near_start, at);
+            uint64_t took = ft_column_near_number(&near_dur, at);
+
+            start[i] = begin;
+            dur[i] = took;
+            end = begin + took;
+            wrong |= beyond(begin, took);
         }
     }
     return wrong >= (uint64_t)FT_TIME_LIMIT_NS ? -EBADMSG : 0;
@@ -91,24 +115,28 @@ static int decode_times(const struct ft_decode *decode, bool with_start)
     static const enum ft_column kinds[] = {FT_COLUMN_DUR, FT_COLUMN_START};
     struct ft_trace_decoder *decoder = decode->decoder;
     uint64_t *outs[] = {(uint64_t *)decoder->dur_ns, (uint64_t *)decoder->start_ns};
-    bool are_by_call[2];
     struct ft_column_job jobs[2];
     size_t count = with_start ? 2 : 1;
+    bool are_near = with_start;
     int rc;
 
+    for (size_t i = 0; i < count; i++)
+        are_near &= decode->heads[kinds[i]].is_by_call && ft_column_may_be_near(&decode->heads[kinds[i]]);
     for (size_t i = 0; i < count; i++) {
-        are_by_call[i] = decode->heads[kinds[i]].is_by_call;
-        jobs[i] = ft_decode_job(decode, kinds[i], decode->rows, are_by_call[i] ? decoder->grouped[i] : outs[i]);
+        bool is_by_call = decode->heads[kinds[i]].is_by_call;
+
+        jobs[i] = ft_decode_job(decode, kinds[i], decode->rows, is_by_call ? decoder->numbers[i] : outs[i]);
+        jobs[i].near = are_near ? (int32_t *)decoder->grouped[i] : NULL;
     }
     rc = ft_column_decode(decoder->columns, jobs, count);
     if (rc)
         return rc;
-    if (with_start && are_by_call[0] && are_by_call[1])
-        return add_up_times(decode, decoder->grouped[1], decoder->grouped[0]);
+    if (are_near)
+        return add_up_near_times(decode, ft_column_near_of(&jobs[1]), ft_column_near_of(&jobs[0]));
     for (size_t i = 0; i < count; i++)
-        if (are_by_call[i])
-            ungroup_uint64_t(decode, decoder->grouped[i], outs[i]);
-    return with_start ? add_up_times(decode, NULL, NULL) : 0;
+        if (decode->heads[kinds[i]].is_by_call)
+            ungroup_uint64_t(decode, decoder->numbers[i], outs[i]);
+    return with_start ? add_up_times(decode) : 0;
 }
 
 // FILE, and SHAPE where its values are asked for.
@@ -118,13 +146,14 @@ static int decode_file(const struct ft_decode *decode, bool with_shapes)
     const Flowtap__Block *block = decode->block;
     bool is_by_call = with_shapes && decode->heads[FT_COLUMN_SHAPE].is_by_call;
     uint16_t *grouped = (uint16_t *)decoder->grouped[1];
-    const uint64_t *numbers = decoder->numbers[0];
+    const uint32_t *numbers = (uint32_t *)decoder->grouped[0];
     struct ft_recent_files recent = {0};
     uint32_t *file = decoder->file;
     uint64_t all = 0;
-    struct ft_column_job jobs[] = {ft_decode_job(decode, FT_COLUMN_FILE, decode->rows, decoder->numbers[0]),
-                                   narrow_job(decode, FT_COLUMN_SHAPE, decoder->numbers[1], 16, UINT16_MAX,
-                                              is_by_call ? grouped : decoder->shapes)};
+    struct ft_column_job jobs[] = {
+        narrow_job(decode, FT_COLUMN_FILE, decoder->numbers[0], 32, UINT32_MAX, decoder->grouped[0]),
+        narrow_job(decode, FT_COLUMN_SHAPE, decoder->numbers[1], 16, UINT16_MAX,
+                   is_by_call ? grouped : decoder->shapes)};
     int rc = ft_column_decode(decoder->columns, jobs, with_shapes ? 2 : 1);
 
     if (rc)

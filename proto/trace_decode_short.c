@@ -27,7 +27,8 @@ static inline unsigned field(unsigned shape, unsigned at, unsigned mask)
 // Whether a row has a size, an offset or bytes, a told result, or one that rows behind it may need.
 static inline bool is_loud(const struct way *way, unsigned shape)
 {
-    _Static_assert(FT_SHAPE_RESULT_TOLD == 7 && FT_SHAPE_BYTES_AT == FT_SHAPE_RESULT_AT + 3, "told: all bits, which carry");
+    _Static_assert(FT_SHAPE_RESULT_TOLD == 7 && FT_SHAPE_BYTES_AT == FT_SHAPE_RESULT_AT + 3,
+                   "told: all bits, which carry");
     return (shape | ((shape & RESULT) + (1U << FT_SHAPE_RESULT_AT))) & way->loud;
 }
 
@@ -140,8 +141,8 @@ static inline __attribute__((always_inline)) void put_rows(const struct ft_decod
                                                            unsigned loud, bool with_offset)
 {
     struct ft_trace_decoder *decoder = decode->decoder;
-    struct way way = {decoder->shapes, decode->call,    decoder->file, decoder->bytes, decoder->offset,
-                      &decoder->shape, *told, loud};
+    struct way way = {decoder->shapes, decode->call,    decoder->file, decoder->bytes,
+                      decoder->offset, &decoder->shape, *told,         loud};
     size_t rows = decode->rows;
 
     for (size_t i = 0; i < rows;) {
