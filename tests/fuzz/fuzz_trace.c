@@ -82,6 +82,40 @@ static void check_rows(const struct ft_trace_reader *reader, size_t count, const
     require(names < SIZE_MAX, "names"); // the sum is used
 }
 
+// What is told of rows that are decoded in a shorter way where not all is asked for.
+static uint64_t digest_of(const struct ft_rows *rows)
+{
+    uint64_t digest = 0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        digest = (digest ^ rows->bytes[i]) * UINT64_C(1099511628211);
+        digest = (digest ^ (uint32_t)rows->err[i] ^ (uint64_t)rows->file2[i] << 32) * UINT64_C(1099511628211);
+        digest = (digest ^ rows->has[i]) * UINT64_C(1099511628211);
+    }
+    return digest;
+}
+
+// The same bytes, errors and offsets without the rest; `all` are the block's rows with it.
+static void check_without_the_rest(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t i,
+                                   const struct ft_rows *all)
+{
+    uint64_t digest = digest_of(all), offsets[2] = {0};
+    struct ft_rows rows = *all;
+
+    for (int round = 0; round < 3; round++) {
+        uint32_t offset = round < 2 ? FT_COL_OFFSET : 0;
+
+        if (round > 0)
+            require(ft_trace_decoder_rows(decoder, reader, i,
+                                          FT_COL_BYTES | FT_COL_ERR | FT_COL_FILE2 | FT_COL_HAS | offset, &rows) == 0,
+                    "what is good with the rest is good without it");
+        require(digest_of(&rows) == digest, "the same rows without the rest");
+        for (size_t row = 0; offset && row < rows.count; row++)
+            offsets[round] = (offsets[round] ^ (uint64_t)rows.offset[row]) * UINT64_C(1099511628211);
+    }
+    require(offsets[0] == offsets[1], "the same offsets without the rest");
+}
+
 static void read_block(struct ft_trace_decoder *decoder, const struct ft_trace_reader *reader, size_t i,
                        size_t row_count)
 {
@@ -96,6 +130,8 @@ static void read_block(struct ft_trace_decoder *decoder, const struct ft_trace_r
     require(rc == 0 || rc == -EBADMSG, "rows or a damaged block");
     if (rc == 0)
         check_rows(reader, row_count, &rows);
+    if (rc == 0)
+        check_without_the_rest(decoder, reader, i, &rows);
     require(ft_trace_decoder_verify(decoder, reader, i, &problem, &problems) == 0, "verify");
     require(rc == 0 || problems > 0, "verify says what rows say");
     ft_trace_decoder_aggregates(decoder, reader, i, &aggregate, &aggregates);
