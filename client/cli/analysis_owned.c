@@ -20,11 +20,11 @@ static __attribute__((noinline)) void grow(struct ft_owned_list *list)
 /* To the list that begins at `first`. */
 static inline void append(struct ft_owned_list *list, size_t first, struct ft_owned segment)
 {
-    struct ft_owned *last = list->items + list->count - 1;
+    struct ft_owned *last = list->count > first ? &list->items[list->count - 1] : NULL;
     if (segment.end <= segment.start) {
         return;
     }
-    if (list->count > first && last->end == segment.start && is_one_event(last, &segment)) {
+    if (last && last->end == segment.start && is_one_event(last, &segment)) {
         last->end = segment.end;
         return;
     }
