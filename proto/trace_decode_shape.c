@@ -109,59 +109,6 @@ int ft_decode_file2(const struct ft_decode *decode, struct ft_rows *out)
     return rc;
 }
 
-static unsigned field(unsigned shape, unsigned at, unsigned mask)
-{
-    return shape >> at & mask;
-}
-
-// The two-bit fields that follow the row with the same call before.
-static inline uint64_t by_call(unsigned code, uint64_t before, uint64_t difference_from, const uint64_t **told)
-{
-    switch (code) {
-    case FT_SHAPE_AS_LAST:
-        return before;
-    case FT_SHAPE_TOLD:
-        return difference_from + *(*told)++;
-    default:
-        return 0;
-    }
-}
-
-static inline uint64_t offset_of(unsigned code, const struct ft_shape_slot *slot, const uint64_t **told)
-{
-    switch (code) {
-    case FT_SHAPE_OFFSET_FOLLOWS:
-        return slot->end;
-    case FT_SHAPE_OFFSET_AS_LAST:
-        return slot->offset;
-    case FT_SHAPE_TOLD:
-        return slot->end + *(*told)++;
-    default:
-        return 0;
-    }
-}
-
-static inline uint64_t result_of(unsigned code, uint64_t before, uint64_t size, uint64_t offset, int32_t fd,
-                                 const uint64_t **told)
-{
-    switch (code) {
-    case FT_SHAPE_RESULT_SIZE:
-        return size;
-    case FT_SHAPE_RESULT_OFFSET:
-        return offset;
-    case FT_SHAPE_RESULT_AS_LAST:
-        return before;
-    case FT_SHAPE_RESULT_MINUS_ONE:
-        return UINT64_MAX;
-    case FT_SHAPE_RESULT_FD:
-        return (uint64_t)fd;
-    case FT_SHAPE_RESULT_TOLD:
-        return *(*told)++;
-    default:
-        return 0;
-    }
-}
-
 static inline int32_t fd_of(unsigned code, const struct ft_shape_state *state, const uint64_t **told)
 {
     switch (code) {
@@ -184,14 +131,15 @@ static inline void decode_row(struct ft_trace_decoder *decoder, size_t i, unsign
     struct ft_shape_call *call = &state->calls[call_id];
     struct ft_shape_slot *slot = &state->slots[decoder->file[i] % FT_SHAPE_SLOTS];
     unsigned shape = decoder->shapes[i], has = decoder->has_of[shape & (FT_SHAPE_HAS_COUNT - 1)];
-    unsigned bytes_code = field(shape, FT_SHAPE_BYTES_AT, 3);
-    uint64_t size = by_call(field(shape, FT_SHAPE_SIZE_AT, 3), call->size, call->size, &told->size);
-    uint64_t offset = offset_of(field(shape, FT_SHAPE_OFFSET_AT, 3), slot, &told->offset);
-    int32_t fd = fd_of(field(shape, FT_SHAPE_FD_AT, 3), state, &told->fd);
+    unsigned bytes_code = ft_shape_field(shape, FT_SHAPE_BYTES_AT, 3);
+    uint64_t size = ft_shape_by_call(ft_shape_field(shape, FT_SHAPE_SIZE_AT, 3), call->size, call->size, &told->size);
+    uint64_t offset = ft_shape_offset(ft_shape_field(shape, FT_SHAPE_OFFSET_AT, 3), slot, &told->offset);
+    int32_t fd = fd_of(ft_shape_field(shape, FT_SHAPE_FD_AT, 3), state, &told->fd);
     uint64_t result, bytes = 0;
 
     ft_shape_set_fd(state, fd);
-    result = result_of(field(shape, FT_SHAPE_RESULT_AT, 7), call->result, size, offset, fd, &told->result);
+    result =
+        ft_shape_result(ft_shape_field(shape, FT_SHAPE_RESULT_AT, 7), call->result, size, offset, fd, &told->result);
     if (bytes_code == FT_SHAPE_BYTES_RESULT)
         bytes = result;
     else if (bytes_code == FT_SHAPE_TOLD)
@@ -201,11 +149,12 @@ static inline void decode_row(struct ft_trace_decoder *decoder, size_t i, unsign
     decoder->offset[i] = (int64_t)offset;
     decoder->result[i] = (int64_t)result;
     decoder->bytes[i] = bytes;
-    decoder->arg[i] = by_call(field(shape, FT_SHAPE_ARG_AT, 3), call->arg, 0, &told->arg);
-    decoder->err[i] = (int32_t)by_call(field(shape, FT_SHAPE_ERR_AT, 3), (uint64_t)call->err, 0, &told->err);
+    decoder->arg[i] = ft_shape_by_call(ft_shape_field(shape, FT_SHAPE_ARG_AT, 3), call->arg, 0, &told->arg);
+    decoder->err[i] =
+        (int32_t)ft_shape_by_call(ft_shape_field(shape, FT_SHAPE_ERR_AT, 3), (uint64_t)call->err, 0, &told->err);
     decoder->fd[i] = fd;
     decoder->file2[i] =
-        has_file2 && field(shape, FT_SHAPE_FILE2_AT, 1) ? (uint32_t)(decoder->file[i] + *told->file2++) : 0;
+        has_file2 && ft_shape_field(shape, FT_SHAPE_FILE2_AT, 1) ? (uint32_t)(decoder->file[i] + *told->file2++) : 0;
     if (has & FT_HAS_SIZE)
         call->size = size;
     if (has & FT_HAS_RESULT)

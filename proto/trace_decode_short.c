@@ -19,11 +19,6 @@ struct way {
     unsigned loud; // bits that make a shape so
 };
 
-static inline unsigned field(unsigned shape, unsigned at, unsigned mask)
-{
-    return shape >> at & mask;
-}
-
 // Whether a row has a size, an offset or bytes, a told result, or one that rows behind it may need.
 static inline bool is_loud(const struct way *way, unsigned shape)
 {
@@ -32,62 +27,21 @@ static inline bool is_loud(const struct way *way, unsigned shape)
     return (shape | ((shape & RESULT) + (1U << FT_SHAPE_RESULT_AT))) & way->loud;
 }
 
-static inline uint64_t size_of(unsigned code, uint64_t before, const uint64_t **told)
-{
-    switch (code) {
-    case FT_SHAPE_AS_LAST:
-        return before;
-    case FT_SHAPE_TOLD:
-        return before + *(*told)++;
-    default:
-        return 0;
-    }
-}
-
-static inline uint64_t offset_of(unsigned code, const struct ft_shape_slot *slot, const uint64_t **told)
-{
-    switch (code) {
-    case FT_SHAPE_OFFSET_FOLLOWS:
-        return slot->end;
-    case FT_SHAPE_OFFSET_AS_LAST:
-        return slot->offset;
-    case FT_SHAPE_TOLD:
-        return slot->end + *(*told)++;
-    default:
-        return 0;
-    }
-}
-
-// An fd is no result that matters here.
-static inline uint64_t result_of(unsigned code, uint64_t before, uint64_t size, uint64_t offset, const uint64_t **told)
-{
-    switch (code) {
-    case FT_SHAPE_RESULT_SIZE:
-        return size;
-    case FT_SHAPE_RESULT_OFFSET:
-        return offset;
-    case FT_SHAPE_RESULT_AS_LAST:
-        return before;
-    case FT_SHAPE_RESULT_MINUS_ONE:
-        return UINT64_MAX;
-    case FT_SHAPE_RESULT_TOLD:
-        return *(*told)++;
-    default:
-        return 0;
-    }
-}
-
 static inline __attribute__((always_inline)) void put_row(struct way *way, size_t i, unsigned shape, bool with_offset)
 {
     struct ft_shape_call *call = &way->state->calls[way->call[i]];
     struct ft_shape_slot *slot = &way->state->slots[with_offset ? way->file[i] % FT_SHAPE_SLOTS : 0];
-    uint64_t size = size_of(field(shape, FT_SHAPE_SIZE_AT, 3), call->size, &way->told.size), offset = 0, bytes = 0;
-    unsigned bytes_code = field(shape, FT_SHAPE_BYTES_AT, 3);
+    uint64_t size =
+                 ft_shape_by_call(ft_shape_field(shape, FT_SHAPE_SIZE_AT, 3), call->size, call->size, &way->told.size),
+             offset = 0, bytes = 0;
+    unsigned bytes_code = ft_shape_field(shape, FT_SHAPE_BYTES_AT, 3);
     uint64_t result;
 
     if (with_offset)
-        offset = offset_of(field(shape, FT_SHAPE_OFFSET_AT, 3), slot, &way->told.offset);
-    result = result_of(field(shape, FT_SHAPE_RESULT_AT, 7), call->result, size, offset, &way->told.result);
+        offset = ft_shape_offset(ft_shape_field(shape, FT_SHAPE_OFFSET_AT, 3), slot, &way->told.offset);
+    // An fd is no result that matters here.
+    result =
+        ft_shape_result(ft_shape_field(shape, FT_SHAPE_RESULT_AT, 7), call->result, size, offset, 0, &way->told.result);
     if (bytes_code == FT_SHAPE_BYTES_RESULT)
         bytes = result;
     else if (bytes_code == FT_SHAPE_TOLD)
@@ -107,17 +61,17 @@ static inline __attribute__((always_inline)) void put_row(struct way *way, size_
 // Whether the next row of the same call and shape has the same bytes: nothing told, and no result that is its own offset.
 static inline bool is_same_again(unsigned shape)
 {
-    unsigned result = field(shape, FT_SHAPE_RESULT_AT, 7);
+    unsigned result = ft_shape_field(shape, FT_SHAPE_RESULT_AT, 7);
 
-    return field(shape, FT_SHAPE_SIZE_AT, 3) != FT_SHAPE_TOLD && result != FT_SHAPE_RESULT_TOLD &&
-           result != FT_SHAPE_RESULT_OFFSET && field(shape, FT_SHAPE_BYTES_AT, 3) != FT_SHAPE_TOLD;
+    return ft_shape_field(shape, FT_SHAPE_SIZE_AT, 3) != FT_SHAPE_TOLD && result != FT_SHAPE_RESULT_TOLD &&
+           result != FT_SHAPE_RESULT_OFFSET && ft_shape_field(shape, FT_SHAPE_BYTES_AT, 3) != FT_SHAPE_TOLD;
 }
 
 // Rows from i on that are as the loud one before, offsets aside: loops are full of them. Returns the first that is not.
 static inline __attribute__((always_inline)) size_t repeat_row(struct way *way, size_t i, size_t last, unsigned shape,
                                                                bool with_offset)
 {
-    unsigned call = way->call[i - 1], code = field(shape, FT_SHAPE_OFFSET_AT, 3);
+    unsigned call = way->call[i - 1], code = ft_shape_field(shape, FT_SHAPE_OFFSET_AT, 3);
     uint64_t bytes = way->bytes[i - 1], size = way->state->calls[call].size, moved;
 
     if (!is_same_again(shape))
@@ -127,7 +81,7 @@ static inline __attribute__((always_inline)) size_t repeat_row(struct way *way, 
         way->bytes[i] = bytes;
         if (with_offset) {
             struct ft_shape_slot *slot = &way->state->slots[way->file[i] % FT_SHAPE_SLOTS];
-            uint64_t offset = offset_of(code, slot, &way->told.offset);
+            uint64_t offset = ft_shape_offset(code, slot, &way->told.offset);
 
             way->offset[i] = (int64_t)offset;
             if (code)
@@ -168,7 +122,7 @@ static void put_errors(const struct ft_decode *decode, const uint64_t *told)
     int32_t of_call[FT_TRACE_CALL_MAX] = {0}, *err = decode->decoder->err;
 
     for (size_t i = 0; i < decode->rows; i++) {
-        unsigned code = field(shapes[i], FT_SHAPE_ERR_AT, 3);
+        unsigned code = ft_shape_field(shapes[i], FT_SHAPE_ERR_AT, 3);
         int32_t before = of_call[call[i]], number = code == FT_SHAPE_TOLD ? (int32_t)*told : before;
 
         told += code == FT_SHAPE_TOLD;

@@ -175,4 +175,59 @@ static inline void ft_shape_set_offset(struct ft_shape_slot *slot, unsigned has,
     slot->end = offset + (has & FT_HAS_BYTES ? bytes : has & FT_HAS_SIZE ? size : 0);
 }
 
+// A field of a shape.
+static inline unsigned ft_shape_field(unsigned shape, unsigned at, unsigned mask)
+{
+    return shape >> at & mask;
+}
+
+// What the fields mean; `told`: where the next told value of the column is, which is taken where the field says so.
+// The two-bit fields that follow the row with the same call before.
+static inline uint64_t ft_shape_by_call(unsigned code, uint64_t before, uint64_t difference_from, const uint64_t **told)
+{
+    switch (code) {
+    case FT_SHAPE_AS_LAST:
+        return before;
+    case FT_SHAPE_TOLD:
+        return difference_from + *(*told)++;
+    default:
+        return 0;
+    }
+}
+
+static inline uint64_t ft_shape_offset(unsigned code, const struct ft_shape_slot *slot, const uint64_t **told)
+{
+    switch (code) {
+    case FT_SHAPE_OFFSET_FOLLOWS:
+        return slot->end;
+    case FT_SHAPE_OFFSET_AS_LAST:
+        return slot->offset;
+    case FT_SHAPE_TOLD:
+        return slot->end + *(*told)++;
+    default:
+        return 0;
+    }
+}
+
+static inline uint64_t ft_shape_result(unsigned code, uint64_t before, uint64_t size, uint64_t offset, int32_t fd,
+                                       const uint64_t **told)
+{
+    switch (code) {
+    case FT_SHAPE_RESULT_SIZE:
+        return size;
+    case FT_SHAPE_RESULT_OFFSET:
+        return offset;
+    case FT_SHAPE_RESULT_AS_LAST:
+        return before;
+    case FT_SHAPE_RESULT_MINUS_ONE:
+        return UINT64_MAX;
+    case FT_SHAPE_RESULT_FD:
+        return (uint64_t)fd;
+    case FT_SHAPE_RESULT_TOLD:
+        return *(*told)++;
+    default:
+        return 0;
+    }
+}
+
 #endif
