@@ -181,8 +181,9 @@ static inline unsigned ft_shape_field(unsigned shape, unsigned at, unsigned mask
     return shape >> at & mask;
 }
 
-// What the fields mean; `told`: where the next told value of the column is, which is taken where the field says so.
-// The two-bit fields that follow the row with the same call before.
+// What the fields mean. `told`: where the next told value of the column is, which is taken where the field says so.
+//
+// The two-bit fields that follow the row with the same call before:
 static inline uint64_t ft_shape_by_call(unsigned code, uint64_t before, uint64_t difference_from, const uint64_t **told)
 {
     switch (code) {

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What asynchronous requests moved is counted when the program asks for it."""
 
-import signal
-
 import harness
 from generated import document, reported
 
@@ -36,9 +34,8 @@ def test_requests_on_excluded_files_are_not_recorded(tap):
 def test_asking_in_vain_is_no_event(tap):
     """More often than any ring has room for while the daemon is held: nothing is dropped, and each answer is one event."""
     daemon = tap.daemon()
-    daemon.process.send_signal(signal.SIGSTOP)
-    traced = daemon.call([harness.program("aio_asks"), "3000000"], cwd=tap.work)
-    daemon.process.send_signal(signal.SIGCONT)
+    with harness.stopped(daemon):
+        traced = daemon.call([harness.program("aio_asks"), "3000000"], cwd=tap.work)
     assert traced.returncode == 0, traced.stderr
     trace = daemon.stop()
     assert trace.summary()["dropped"] == 0

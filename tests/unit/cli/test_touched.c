@@ -9,7 +9,7 @@
 
 #include "client/cli/analysis_touched.h"
 
-enum { FILES = 200000, PROCESSES = 3 };
+enum { FILES = 200000, PROCESSES = 4 };
 
 /* Takes what a process touched: exactly what is expected, each once. */
 static void check(struct ft_touched *touched, size_t process, unsigned char *expected)
@@ -50,9 +50,12 @@ static void test_each_file_of_a_process_is_told_once(void **state)
     unsigned char *expected = calloc(PROCESSES, FILES);
     assert_non_null(expected);
     ft_touched_init(&touched, PROCESSES, FILES);
-    add(&touched, expected, 0, 60000, 20000, 1600);   /* slots */
+    add(&touched, expected, 0, 60000, 20000, 1600);   /* a list */
     add(&touched, expected, 2, 0, FILES, 320000);     /* bits */
     add(&touched, expected, 2, 130000, 4096, 100000); /* again */
+    add(&touched, expected, 3, 500, 64, 100000);      /* a list of 64 */
+    assert_null(touched.sets[3].bits);
+    assert_in_range(touched.sets[3].space, 64, 512); /* not of all that was added */
     for (size_t p = 0; p < PROCESSES; p++) {
         check(&touched, p, expected + p * FILES);
     }
@@ -60,11 +63,11 @@ static void test_each_file_of_a_process_is_told_once(void **state)
     free(expected);
 }
 
-/* Slots of 200,000 files become bits when the 2,049th comes. */
-static void test_no_file_is_lost_where_slots_become_bits(void **state)
+/* A list of 200,000 files becomes bits when the 4,097th comes. */
+static void test_no_file_is_lost_where_a_list_becomes_bits(void **state)
 {
     (void)state;
-    for (uint32_t count = 2042; count < 2056; count++) {
+    for (uint32_t count = 4090; count < 4104; count++) {
         struct ft_touched touched;
         unsigned char *expected = calloc(1, FILES);
         assert_non_null(expected);
@@ -74,6 +77,7 @@ static void test_no_file_is_lost_where_slots_become_bits(void **state)
             expected[file] = 1;
             ft_touched_add(&touched, 0, &file, 1);
         }
+        assert_int_equal(touched.sets[0].bits != NULL, count > 4096);
         check(&touched, 0, expected);
         ft_touched_fini(&touched);
         free(expected);
@@ -84,7 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_file_of_a_process_is_told_once),
-        cmocka_unit_test(test_no_file_is_lost_where_slots_become_bits),
+        cmocka_unit_test(test_no_file_is_lost_where_a_list_becomes_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
